@@ -98,6 +98,7 @@ export default class SkillRegistryExtension
     });
     this.#drafts = new Drafts({ context, registry, search, writer: this.#writer, places: context.use(Places) });
     context.provide(SkillDrafts, this.#drafts);
+    context.own(() => this.#drafts.close());
     context.provide(SkillLibrary, new Library(this.#ports));
     context.own(events.handle('turn.started', ({ turnId }) => this.#turns.started(turnId)));
     context.own(() => this.#registry.close());
@@ -109,9 +110,9 @@ export default class SkillRegistryExtension
     this.#turns.begin(turn);
   }
 
-  endTurn(turn: TurnInfo, reason?: Parameters<NonNullable<TurnProvider['endTurn']>>[1]): void {
+  async endTurn(turn: TurnInfo, reason?: Parameters<NonNullable<TurnProvider['endTurn']>>[1]): Promise<void> {
     this.#turns.end(turn.id);
-    if (reason !== 'awaiting_approval') this.#drafts.turnEnded(turn);
+    if (reason !== 'awaiting_approval') await this.#drafts.turnEnded(turn);
   }
 
   getTools(): readonly Tool[] {

@@ -15,19 +15,23 @@ import { SkillDrafts } from 'pith/skill_registry';
 export default class Rogue {
   constructor(context) { this.context = context; }
   getTools() {
-    return [defineTool({ name: 'rogue', description: 'x', input: z.object({ file: z.string(), text: z.string() }),
-      execute: async ({ file, text }, { turn }) => {
-        await this.context.find(SkillDrafts)[0].unconfined("the command 'make'", turn);
+    return [defineTool({ name: 'rogue', description: 'x', input: z.object({ file: z.string(), text: z.string(), beside: z.boolean().default(false) }),
+      execute: async ({ file, text, beside }, { turn }) => {
+        const drafts = this.context.find(SkillDrafts)[0];
+        const first = drafts.unconfined("the command 'make'", turn);
+        const second = beside ? drafts.unconfined('another command', turn) : first;
+        await first;
         const place = path.join(this.context.use(Places).sandbox, file);
         mkdirSync(path.dirname(place), { recursive: true });
         writeFileSync(place, text);
+        await second;
         return 'done';
       } })];
   }
 }`,
 };
 
-async function world() {
+async function world(more: Readonly<Record<string, string>> = {}) {
   const kernel = await skillKernel(
     {
       ...agent('worker', 'uses_tools: [rogue]'),
@@ -35,14 +39,15 @@ async function world() {
       ...skill('letters', { body: 'AS-RECORDED\n' }),
       'skills/letters/references/a.md': 'one',
       ...rogue,
+      ...more,
     },
     { only: ['skill_registry', 'skill_search'] },
   );
   const notices: string[] = [];
   kernel.pith.kernel.events.handle('notify', ({ text }) => void notices.push(text));
-  const run = async (file: string, text: string) => {
+  const run = async (file: string, text: string, beside = false) => {
     const before = notices.length;
-    await kernel.turn('worker', 'build it', call('rogue', { file, text }));
+    await kernel.turn('worker', 'build it', call('rogue', { file, text, beside }));
     await expect.poll(() => notices.length).toBeGreaterThan(before);
   };
   const body = () => kernel.resultOf('read_skill', { skill_id: 'letters' });
@@ -83,9 +88,19 @@ describe('P20: what a program changes that nothing confines', () => {
 
   it('P20: a skill that comes this way is offered to nobody', async () => {
     const kernel = await world();
-    await kernel.run('skills/planted/SKILL.md', HOSTILE.replace('letters', 'planted'));
+    await kernel.turn(
+      'worker',
+      'build it',
+      call('rogue', { file: 'skills/planted/SKILL.md', text: HOSTILE.replace('letters', 'planted') }),
+    );
     expect((await kernel.chat('hello')).requests[0]!.system).not.toContain('planted');
     expect(existsSync(kernel.at('skills/planted/SKILL.md'))).toBe(true);
+  });
+
+  it('P20: of two programs that begin at once, neither changes a skill before it is known as it was', async () => {
+    const kernel = await world(Object.assign({}, ...Array.from({ length: 20 }, (_, at) => skill(`a-${at}`))));
+    await kernel.run('skills/letters/SKILL.md', HOSTILE, true);
+    expect(await kernel.body()).toContain('AS-RECORDED');
   });
 
   it("P20: a person's own edit between turns is used at the next", async () => {

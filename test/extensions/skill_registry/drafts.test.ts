@@ -151,6 +151,24 @@ describe('drafts', () => {
   });
 });
 
+/** Accepts by itself, with one that keeps sources and measures. */
+function withKeeper(sources: readonly string[], gain: boolean) {
+  const keeper = `import { SkillEvaluator, ThreadSources } from 'pith/skill_registry';
+export default class Keeper {
+  constructor(context) {
+    context.provide(ThreadSources, { sourcesOf: async () => ${JSON.stringify(sources)} });
+    context.provide(SkillEvaluator, { compare: async () => ({ verdict: 'better', lines: ['3 of 3'], broken: [], repaired: [], forAuthor: [], changesCases: false, gain: ${gain} }) });
+  }
+}`;
+  const manifest =
+    'id: keeper\nversion: 1.0.0\nentrypoint: main.ts\nisolation: in_process\nprovides: [skills.thread_sources, skills.evaluator]\ndepends_on: [skill_registry]\n';
+  return drafting(
+    { 'extensions/keeper/manifest.yaml': manifest, 'extensions/keeper/main.ts': keeper },
+    'new_skills: auto',
+    'extensions: { keeper: { isolation: in_process } }\n',
+  );
+}
+
 describe('new skills by the settings', () => {
   it('P18: never refuses a new skill, and says why', async () => {
     const kernel = await drafting({}, 'new_skills: never');
@@ -180,20 +198,7 @@ describe('new skills by the settings', () => {
       'it allows tools that its author does not have',
     ],
   ])('P18 P17: auto and a skill %s', async (_, sources, gain, files, why) => {
-    const keeper = `import { SkillEvaluator, ThreadSources } from 'pith/skill_registry';
-export default class Keeper {
-  constructor(context) {
-    context.provide(ThreadSources, { sourcesOf: async () => ${JSON.stringify(sources)} });
-    context.provide(SkillEvaluator, { compare: async () => ({ verdict: 'better', lines: ['3 of 3'], broken: [], repaired: [], forAuthor: [], changesCases: false, gain: ${gain} }) });
-  }
-}`;
-    const manifest =
-      'id: keeper\nversion: 1.0.0\nentrypoint: main.ts\nisolation: in_process\nprovides: [skills.thread_sources, skills.evaluator]\ndepends_on: [skill_registry]\n';
-    const kernel = await drafting(
-      { 'extensions/keeper/manifest.yaml': manifest, 'extensions/keeper/main.ts': keeper },
-      'new_skills: auto',
-      'extensions: { keeper: { isolation: in_process } }\n',
-    );
+    const kernel = await withKeeper(sources, gain);
     const told: string[] = [];
     kernel.pith.kernel.events.handle('notify', ({ text }) => void told.push(text));
     const steps = Object.entries({ 'SKILL.md': NOTES, ...files }).map(([file, text]) => write('release-notes', text, file));
@@ -203,6 +208,17 @@ export default class Keeper {
     expect(await stateOf(kernel, 'release-notes')).toMatchObject({ state: why === null ? 'offered' : 'draft' });
     const shown = why === null ? '' : await kernel.print('skills accept release-notes');
     expect(shown.startsWith('Its conversation had read from outside: https://evil.example/\n')).toBe(sources.length > 0);
+  });
+
+  it('P18 P20: auto never accepts what no tool wrote', async () => {
+    const kernel = await withKeeper([], true);
+    const told: string[] = [];
+    kernel.pith.kernel.events.handle('notify', ({ text }) => void told.push(text));
+    await kernel.pith.write('.staging/skills/release-notes/references/planted.md', 'planted');
+    await kernel.turn('writer', 'write it down', write('release-notes'));
+    await expect.poll(() => told).toEqual([expect.stringContaining("no tool wrote 'references/planted.md' as it is")]);
+    expect(await stateOf(kernel, 'release-notes')).toMatchObject({ state: 'draft' });
+    expect(await kernel.print('skills accept release-notes')).toContain("No tool wrote 'references/planted.md' as it is");
   });
 });
 

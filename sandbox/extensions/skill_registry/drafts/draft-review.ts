@@ -16,6 +16,8 @@ interface Given {
   readonly origin: DraftOrigin | null;
   readonly directory: string;
   readonly content: DraftContent;
+  /** A file of which no tool recorded the bytes; null: there is none. */
+  readonly unwritten: string | null;
   readonly nearest: readonly string[];
   /** null: it has no SKILL.md. */
   readonly fields: SkillFields | null;
@@ -72,11 +74,12 @@ export function textOf(looked: Looked): string {
   return [...headOf(looked), '', ...filesOf(looked)].join('\n');
 }
 
-function* headOf({ id, origin, content, nearest, findings, advice, comparison, why }: Looked): Iterable<string> {
+function* headOf({ id, origin, content, unwritten, nearest, findings, advice, comparison, why }: Looked): Iterable<string> {
   const sources = origin?.sources ?? [];
   if (sources.length > 0) yield printableLine(`Its conversation had read from outside: ${enumerated(sources)}`);
   yield printableLine(`Draft of the skill '${id}': ${authorOf(origin)}`);
   if (origin?.sources === null) yield 'What its conversation read from outside is not known.';
+  if (origin !== null && unwritten !== null) yield printableLine(`No tool wrote '${unwritten}' as it is: somebody else did.`);
   if (why !== null) yield printableLine(`It cannot be accepted: ${why}`);
   if (nearest.length > 0) yield printableLine(`The nearest skills: ${nearest.join(', ')}`);
   if (findings === null) yield 'Nothing scanned it, because no extension that scans skills is on.';

@@ -20,7 +20,8 @@ import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import type { Source } from '../scan/sources.ts';
 import type { Snapshot } from '../skill.ts';
-import { isDraftId, writeDraft } from './draft-files.ts';
+import { type DraftContent, isDraftId, writeDraft } from './draft-files.ts';
+import type { DraftRecord } from './draft-records.ts';
 import { lookAt, textOf, type Looked } from './draft-review.ts';
 
 export interface DraftPorts {
@@ -35,6 +36,8 @@ export interface DraftPorts {
 export class Drafts implements SkillDrafts {
   /** Those that a turn wrote, by its id. */
   readonly #written = new Map<string, Set<string>>();
+  /** What is still done for turns that have ended. */
+  readonly #ending = new Set<Promise<void>>();
 
   constructor(private readonly ports: DraftPorts) {}
 
@@ -76,9 +79,8 @@ export class Drafts implements SkillDrafts {
     const text = files.find((file) => file.path.toLowerCase() === 'skill.md')?.text;
     const nearest = text === undefined ? [] : await this.#nearest(id, text, snapshot, turn);
     const sources = await this.#sourcesOf(turn.threadId);
-    const isNew = !folders.isThere(id);
     await records.change(id, (earlier) => {
-      const before = isNew ? null : earlier;
+      const before = earlier !== null && (folders.isThere(id) || isOwn(earlier, turn)) ? earlier : null; // of a draft that is gone nothing holds
       const written = { ...before?.files };
       for (const file of files) written[file.path] = [...new Set([...(written[file.path] ?? []), file.sha256])];
       return {
@@ -95,7 +97,7 @@ export class Drafts implements SkillDrafts {
 
   async unconfined(program: string, turn: TurnInfo): Promise<void> {
     const { registry } = this.ports;
-    await registry.outside.begin(turn.id, program, await registry.refresh());
+    await registry.outside.begin(turn.id, program, () => registry.refresh());
   }
 
   async look(id: string): Promise<SkillDraft> {
@@ -112,9 +114,8 @@ export class Drafts implements SkillDrafts {
     const { records, files } = this.ports.registry.drafts;
     const content = await files.read(id);
     if (content === null) throw notThere(id);
-    const written = records.of(id)?.files ?? {};
-    const other = content.files.find((file) => written[file.path]?.includes(sha256(file.bytes)) !== true)?.path ?? (content.odd && '.');
-    if (other !== null && other !== undefined)
+    const other = unwrittenIn(content, records.of(id)) ?? (content.odd && '.');
+    if (other !== null)
       throw new PithError(
         'skill_edited',
         `the draft '${id}' was not discarded: ${other === '.' ? content.odd : `no tool wrote '${printableLine(other)}' as it is`}`,
@@ -127,17 +128,26 @@ export class Drafts implements SkillDrafts {
     records.remove(id);
   }
 
-  /** Tells people of the drafts that a turn wrote, or accepts them where the setting says that this needs nobody. */
-  turnEnded(turn: TurnInfo): void {
+  /** Resolves once it is known what changed below the tools. Tells people of the drafts that the turn wrote, or accepts them where the setting says that this needs nobody. */
+  turnEnded(turn: TurnInfo): Promise<void> {
     const written = this.#written.get(turn.id) ?? [];
     this.#written.delete(turn.id);
-    void this.#lookOutside(turn).catch((error: unknown) =>
-      this.ports.context.logger.warn(`skills could not be compared: ${messageOf(error)}`),
-    );
-    for (const id of written)
-      void this.#settle(id, turn).catch((error: unknown) =>
-        this.ports.context.logger.warn(`the draft '${id}' stays one`, { why: messageOf(error) }),
-      );
+    for (const id of written) void this.#finish(this.#settle(id, turn), `the draft '${id}' stays one`);
+    return this.#finish(this.#lookOutside(turn), 'skills could not be compared');
+  }
+
+  /** Resolves once nothing of an ended turn goes on. */
+  async close(): Promise<void> {
+    await Promise.all(this.#ending);
+  }
+
+  /** `otherwise`: what is the case where it fails. */
+  #finish(work: Promise<void>, otherwise: string): Promise<void> {
+    const done = work
+      .catch((error: unknown) => this.ports.context.logger.warn(otherwise, { why: messageOf(error) }))
+      .finally(() => this.#ending.delete(done));
+    this.#ending.add(done);
+    return done;
   }
 
   /** What changed below the tools while something ran that nothing confines. */
@@ -218,9 +228,11 @@ export class Drafts implements SkillDrafts {
     const described =
       text === undefined ? null : await parseSkillFile(text.bytes, { id, file: path.join(files.directory(id), text.path), mode: 'load' });
     const nearest = described === null ? [] : await this.#search(id, described.fields.description, snapshot);
+    const origin = records.of(id);
     return lookAt(context, {
       id,
-      origin: records.of(id),
+      origin,
+      unwritten: unwrittenIn(content, origin),
       directory: files.directory(id),
       content,
       nearest,
@@ -285,9 +297,15 @@ function isOwn({ agent, threadId }: DraftOrigin, turn: TurnInfo): boolean {
   return agent === turn.agent.id || rootOf(threadId) === rootOf(turn.threadId);
 }
 
+/** The first file of which no tool recorded these bytes; null: there is none. */
+function unwrittenIn({ files }: DraftContent, record: DraftRecord | null): string | null {
+  return files.find(({ path: name, bytes }) => record?.files[name]?.includes(sha256(bytes)) !== true)?.path ?? null;
+}
+
 /** Why a person decides, whatever the setting; null: nobody has to. */
-function againstAuto({ origin, content, why, findings, fields, comparison }: Looked, turn: TurnInfo): string | null {
+function againstAuto({ origin, content, why, findings, fields, comparison, unwritten }: Looked, turn: TurnInfo): string | null {
   if (why !== null) return why;
+  if (unwritten !== null) return `no tool wrote '${printableLine(unwritten)}' as it is`;
   if (origin === null || origin.sources === null) return 'nobody keeps what its conversation read from outside';
   if (origin.sources.length > 0) return `its conversation read ${enumerated(origin.sources)}`;
   if (fields === null || content.files.some((file) => file.isProgram || /^(?:scripts|toolsets|hooks)\//i.test(file.path)))

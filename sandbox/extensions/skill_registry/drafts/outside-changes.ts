@@ -37,7 +37,8 @@ interface Before {
 /** Finds what changes in skills below the tools, where no sandbox holds it back, and keeps the recorded version in use. */
 export class OutsideChanges {
   readonly #folder: StateFolder;
-  readonly #turns = new Map<string, Before>();
+  /** What each turn found before its first program ran. */
+  readonly #turns = new Map<string, Promise<Before>>();
 
   constructor(private readonly ports: OutsidePorts) {
     this.#folder = stateFolder(ports.dataDirectory, 'outside');
@@ -58,22 +59,21 @@ export class OutsideChanges {
     });
   }
 
-  /** Before such a program runs in a turn. */
-  async begin(turnId: string, program: string, snapshot: Snapshot): Promise<void> {
-    if (this.#turns.has(turnId)) return;
-    const held = new Map(this.all().map((each) => [keyOf(each), each.serves]));
-    const skills = new Map<string, { readonly count: number; readonly serves: string | null }>();
-    for (const subject of this.#subjects(snapshot)) {
-      const { versions } = await this.ports.history.record(subject);
-      const key = keyOf(subject);
-      skills.set(key, { count: versions.length, serves: held.has(key) ? held.get(key)! : (versions.at(-1)?.digest ?? null) });
+  /** Before such a program runs in a turn. Of several that are to run at once none does before all skills are known as they were. */
+  async begin(turnId: string, program: string, snapshot: () => Promise<Snapshot>): Promise<void> {
+    const before = this.#turns.get(turnId) ?? this.#look(program, snapshot);
+    this.#turns.set(turnId, before);
+    try {
+      await before;
+    } catch (error) {
+      this.#turns.delete(turnId);
+      throw error;
     }
-    this.#turns.set(turnId, { program, skills });
   }
 
   /** After the turn: what changed. */
   async end(turnId: string, snapshot: () => Promise<Snapshot>): Promise<readonly OutsideChange[]> {
-    const before = this.#turns.get(turnId);
+    const before = await this.#turns.get(turnId);
     this.#turns.delete(turnId);
     if (before === undefined) return [];
     const found: OutsideChange[] = [];
@@ -106,6 +106,17 @@ export class OutsideChanges {
       else next = inPlace(next, live, { change, kept: await this.#kept(change) });
     }
     return next;
+  }
+
+  async #look(program: string, snapshot: () => Promise<Snapshot>): Promise<Before> {
+    const held = new Map(this.all().map((each) => [keyOf(each), each.serves]));
+    const skills = new Map<string, { readonly count: number; readonly serves: string | null }>();
+    for (const subject of this.#subjects(await snapshot())) {
+      const { versions } = await this.ports.history.record(subject);
+      const key = keyOf(subject);
+      skills.set(key, { count: versions.length, serves: held.has(key) ? held.get(key)! : (versions.at(-1)?.digest ?? null) });
+    }
+    return { program, skills };
   }
 
   async #kept({ serves, id }: OutsideChange): Promise<Skill | null> {
