@@ -48,13 +48,13 @@ export class Policy {
   }
 
   isReadable(names: readonly string[]): boolean {
-    return !this.places.holdsState(names) && !isSkillCase(names);
+    return !this.places.holdsState(names) && !isSkillCase(this.jail.root, names);
   }
 
   /** Throws `protected` for state and settings, which contain data of others, and for the cases by which skills are measured. */
   requireReadable(names: readonly string[]): void {
     if (this.places.holdsState(names)) throw isState(names);
-    if (isSkillCase(names))
+    if (isSkillCase(this.jail.root, names))
       throw new FileRefused('protected', `'${names.join('/')}' is among the cases by which a skill is measured: agents do not read them`);
   }
 

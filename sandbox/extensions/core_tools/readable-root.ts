@@ -18,7 +18,9 @@ export function shippedRoot(shippedSandbox: string): ReadableRoot {
     prefix: SHIPPED,
     isReadable: ([first, ...rest]) =>
       first === undefined ||
-      (!isSkillCase([first, ...rest]) && FOLDERS.has(first) && rest.every((name) => !name.startsWith('.') && name !== 'node_modules')),
+      (!isSkillCase(shippedSandbox, [first, ...rest]) &&
+        FOLDERS.has(first) &&
+        rest.every((name) => !name.startsWith('.') && name !== 'node_modules')),
   };
 }
 

@@ -45,14 +45,14 @@ export function openProject(
   const visible = () => {
     const state = [realPathOf(data()), path.join(sandbox, 'data')];
     return (names: readonly string[]): boolean => {
-      if (names.some((name) => name.toLowerCase() === '.git') || isSkillCase(names)) return false;
+      if (names.some((name) => name.toLowerCase() === '.git') || isSkillCase(jail.root, names)) return false;
       if (state.some((folder) => below(names, folder))) return false;
       return !(isSettingsFile(names.at(-1) ?? '') && below(names, sandbox));
     };
   };
   const names = (given: string): readonly string[] => {
     const found = jail.namesOf(given);
-    if (isSkillCase(found))
+    if (isSkillCase(jail.root, found))
       throw new FileRefused('protected', `'${found.join('/')}' is among the cases by which a skill is measured: agents do not read them`);
     if (!visible()(found))
       throw new FileRefused(

@@ -60,7 +60,7 @@ export class SecretSearch implements FolderSearch {
       if (type === 'directory' && !isRepository) continue;
       const each = [...names, name];
       if (isRepository) this.#repositories.push(realPathOf(path.join(this.root, ...each)));
-      else if (isSecretFile(each) || isSkillCase(each)) this.#files.add(realPathOf(path.join(this.root, ...each)));
+      else if (isSecretFile(each) || isSkillCase(this.root, each)) this.#files.add(realPathOf(path.join(this.root, ...each)));
     }
   }
 
