@@ -48,8 +48,11 @@ export async function showHelp(words: readonly string[], kernel: () => Promise<K
   const from = await source();
   const loaded = await loadCommands(from, resolved.command);
   const exact = matchCommand(loaded, named);
-  if (exact)
-    return show(io, commandHelp(exact.command, [...COMMON_OPTIONS, ...switchesOf(from.extensions.list())], style), [exact.command]);
+  if (exact) {
+    const below = shown(commandsBelow(exact.command.path.split(' '), loaded));
+    const help = commandHelp(exact.command, [...COMMON_OPTIONS, ...switchesOf(from.extensions.list())], style, below);
+    return show(io, help, [exact.command, ...below]);
+  }
   const above = resolved.command.path.split(' ');
   const own = commandsBelow(above, loaded);
   const elsewhere = commandsBelow(above, from.providers.commands.declared()).filter(({ path }) => !own.some((each) => each.path === path));
@@ -156,8 +159,8 @@ function groupHelp(group: string, commands: readonly Entry[], style: HelpStyle):
   return [`${style.bold('Usage:')} pith ${group} <command>`, '', style.bold('Commands:'), ...listed(commands, style)].join('\n');
 }
 
-/** How one command is used. */
-function commandHelp(command: Entry, common: readonly CommandOption[], style: HelpStyle): string {
+/** How one command is used, and which ones are below it. */
+function commandHelp(command: Entry, common: readonly CommandOption[], style: HelpStyle, below: readonly Entry[] = []): string {
   const lines = [command.description, '', `${style.bold('Usage:')} pith ${commandUsage(command)}`];
   if (command.arguments?.length) {
     lines.push(
@@ -171,6 +174,7 @@ function commandHelp(command: Entry, common: readonly CommandOption[], style: He
   }
   if (command.options?.length) lines.push('', style.bold('Options:'), ...options(command.options, style));
   lines.push('', style.bold('Options of every command:'), ...options(common, style));
+  if (below.length > 0) lines.splice(3, 0, '', style.bold('Commands:'), ...listed(below, style));
   return lines.join('\n');
 }
 

@@ -254,6 +254,7 @@ agent:
     `You are {{ agent.name }}, a helpful assistant.
 
 {% if tools.read_skill %}- Look at the available skills before you begin something that takes more than one step.
+{% endif %}{% if tools.find_tools %}- When a skill was wrong, or lacked a step that you had to find out, say so, and offer to propose the change: get propose_skill_update with find_tools. A person decides.
 {% endif %}- Say what you did, briefly, and where an answer comes from.
 `,
   ],

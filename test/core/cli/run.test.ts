@@ -462,6 +462,11 @@ describe('help', () => {
     expect((await cli(['things', '--help'], { openKernel: split })).out).toMatch(
       /^ {2}things count +Does things count$[^]*^ {2}things show/mu,
     );
+    const both = [...COMMANDS, { path: 'things list all', description: 'List every thing', run: async () => 0 }];
+    const { out: group } = await cli(['things', 'list', '--help'], {
+      openKernel: fakeOpen({ declared: [declare('things', 'index')], commands: both }),
+    });
+    expect(group).toMatch(/Usage: pith things list \[--all\]\n\nCommands:\n {2}things list all +List every thing\n\n/u);
     const log: string[] = [];
     expect((await cli(['things', 'list', '--help'], { openKernel: openKernel(log) })).out).toContain('Usage: pith things list [--all]');
     expect(log).not.toContain('activate sample');
