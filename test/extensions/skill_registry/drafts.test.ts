@@ -3,6 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
+import { proposalCure } from 'pith/skill_registry';
 import { skillText } from './skill-sandbox.ts';
 import { agent, call, lastResult, settings, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
 
@@ -274,5 +275,12 @@ describe('existing skills', () => {
     expect(await readFile(kernel.at('skills/old/SKILL.md'), 'utf8')).toContain('BODY-OF-old');
     expect(existsSync(kernel.at('team/new'))).toBe(false);
     expect(lastResult(await kernel.turn('writer', 'do it', tried[0]!))).toContain('propose a change to the person, who makes it');
+  });
+
+  it('P3 a refusal leads an agent that finds tools to propose_skill_update, however its manifest names it', () => {
+    const cure = (findsTools: readonly string[]) => proposalCure({ tools: [], agent: { findsTools } as never });
+    for (const named of ['*', 'skill_proposals', 'skill_proposals/propose_skill_update'])
+      expect(cure(['web', named])).toBe('propose a change with propose_skill_update, which find_tools finds');
+    expect(cure(['web'])).toBe('propose a change to the person, who makes it');
   });
 });

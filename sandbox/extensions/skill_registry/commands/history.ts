@@ -36,7 +36,9 @@ export function history(context: CommandContext): Command {
         io.print(renderTable(rows, textColumns(['NUMBER', 'VERSION', 'WHEN', 'HOW', 'BY', 'SHA256', 'WHY']), widthOf(io)));
         const id = printableLine(subject.id);
         if (!io.quiet && versions.length > 1)
-          io.print(`To see a change: pith skills diff ${id} ${versions[1]!.number} ${versions[0]!.number}. To go back: pith skills rollback ${id} NUMBER.`);
+          io.print(
+            `To see a change: pith skills diff ${id} ${versions[1]!.number} ${versions[0]!.number}. To go back: pith skills rollback ${id} NUMBER.`,
+          );
       }),
   };
 }
