@@ -69,6 +69,8 @@ export interface Imports {
   readonly topics: Readonly<Record<string, { readonly durable: boolean }>>;
   /** The `contract.ts` of each extension that has one: what it imports as `pith/<id>`. */
   readonly contracts: Readonly<Record<string, Contract>>;
+  /** Optional dependencies that nobody declares: what is imported of their contracts is undefined. */
+  readonly absent: readonly string[];
 }
 
 export interface Contract {

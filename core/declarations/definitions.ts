@@ -58,6 +58,7 @@ function importsOf({ manifest }: Declaration, find: (id: string) => Declaration 
     ),
     topics: Object.assign({}, ...taken.map(({ manifest: each }) => each?.defines.topics)) as Imports['topics'],
     contracts: Object.fromEntries(taken.flatMap(({ id, contract }) => (contract ? [[id, contract]] : []))),
+    absent: manifest!.optional_depends_on.filter((id) => find(id) === undefined),
   };
 }
 

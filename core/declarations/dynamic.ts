@@ -35,7 +35,7 @@ export function dynamicDeclaration(
     digest,
     diagnostics: [],
     dynamic: { by: provider.id, main },
-    ...(contract && { imports: { protocols: {}, topics: {}, contracts: { [provider.id]: contract } } }),
+    ...(contract && { imports: { protocols: {}, topics: {}, contracts: { [provider.id]: contract }, absent: [] } }),
   };
 }
 

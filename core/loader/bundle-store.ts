@@ -83,7 +83,7 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
   }
 
   function requestOf({ directory, imports }: Declaration, entry: string, file: string): BundleRequest {
-    return { directory, packageRoot: options.packageRoot, file, contracts: imports?.contracts, entry };
+    return { directory, packageRoot: options.packageRoot, file, contracts: imports?.contracts, absent: imports?.absent, entry };
   }
 
   async function write(target: string, text: string, declaration: Declaration): Promise<string> {

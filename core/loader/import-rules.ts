@@ -17,6 +17,8 @@ export interface ImportRules {
   readonly packageRoot: string;
   /** What each `pith/<id>` leads to. Absent: nothing may be imported so. */
   readonly contracts?: Readonly<Record<string, { readonly file: string }>>;
+  /** Extensions without which this one works, and which are not there. */
+  readonly absent?: readonly string[];
 }
 
 /** Marks a finding of these rules among esbuild's. */
@@ -38,6 +40,7 @@ export function importRules(rules: ImportRules): Plugin {
         if (!found.isFile() || found.size > LARGEST_SOURCE) return { errors: [{ text: `${file} is not a file of source text` }] };
         return { contents: await readFile(file, 'utf8'), loader: 'ts' };
       });
+      build.onLoad({ filter: /.*/, namespace: ABSENT }, () => ({ contents: 'module.exports = {}', loader: 'js' }));
       build.onResolve({ filter: /.*/ }, (args) => {
         if (args.namespace === CONTRACT) return forbiddenInContract(args.path);
         if (args.kind === 'entry-point' && args.path === path.join(rules.directory, CONTRACT_FILE))
@@ -52,6 +55,8 @@ export function importRules(rules: ImportRules): Plugin {
 const RESOLVING = Symbol('resolving');
 /** A contract: of another extension, its text becomes part of the bundle, and a protocol or topic of it is known by its id. */
 export const CONTRACT = 'pith-contract-of';
+/** The contract of an optional dependency that is not there: whatever is imported of it is undefined. */
+const ABSENT = 'pith-absent';
 
 async function resolveImport(
   build: PluginBuild,
@@ -79,8 +84,9 @@ async function resolveImport(
   return resolvePackage(build, args, rules, home);
 }
 
-function contractOf(wanted: string, { contracts = {}, owner = 'extension' }: ImportRules): OnResolveResult {
+function contractOf(wanted: string, { contracts = {}, absent = [], owner = 'extension' }: ImportRules): OnResolveResult {
   const id = wanted.slice('pith/'.length);
+  if (absent.includes(id)) return { path: id, namespace: ABSENT };
   const file = Object.hasOwn(contracts, id) ? contracts[id]?.file : undefined;
   if (file !== undefined) return { path: file, namespace: CONTRACT };
   if (owner !== 'extension' || RESERVED_IDS.includes(id)) return forbidden(`'${wanted}' is not for ${owner}s`, owner);

@@ -59,6 +59,7 @@ export function createExtensionContext(
     provide: (protocol, on) => provided.add({ protocol, on }, declaration),
     use: (protocol) => answeredByKernel(protocol, runtime.places) ?? runtime.others.use(declaration, protocol, scope),
     find: (protocol) => {
+      if (protocol === undefined) return []; // of an optional dependency that is not there
       const answer = answeredByKernel(protocol, runtime.places);
       return answer === null ? runtime.others.find(declaration, protocol, scope) : [answer];
     },

@@ -2,7 +2,8 @@ import path from 'node:path';
 import { codeOf, messageOf, type TurnInfo } from 'pith';
 import { FileRefused, GuardedPlaces, isInside, isSkillCase, isThere, type Jail, realPathOf } from '@pith/safe-files';
 import { sha256 } from '@pith/plain-data';
-import { type DraftedFile, proposalCure, type SkillDrafts } from 'pith/skill_registry';
+import type { DraftedFile, SkillDrafts } from 'pith/skill_registry';
+import { proposalCure } from '@pith/skill-files';
 
 /** A file that a tool is about to write. */
 export interface WrittenFile {

@@ -128,6 +128,25 @@ describe('a protocol and a topic of a third party, of which no line of core know
     });
   });
 
+  it.each(['in_process', 'process'] as const)(
+    'S20 loads what works without an extension that is not there, and finds nothing of it (%s)',
+    async (isolation) => {
+      const files = {
+        'extensions/lone/manifest.yaml': 'id: lone\nentrypoint: main.ts\nprovides: [tool]\noptional_depends_on: [acme]\n',
+        'extensions/lone/main.ts': `import { defineTool, z } from 'pith';
+import { Ranker } from 'pith/acme';
+export default class {
+  constructor(context) { this.found = context.find(Ranker).length; }
+  getTools() { return [defineTool({ name: 'count', description: 'Counts.', input: z.object({}), execute: () => this.found })]; }
+}
+`,
+        'agents/asker/manifest.yaml': 'id: asker\nagent: { uses_tools: [lone] }\n',
+      };
+      await using pith = await testKernel({ only: [], isolation, files });
+      expect(await pith.kernel.agents.callTool('asker', 'count', {})).toEqual({ ok: true, output: 0 });
+    },
+  );
+
   it('T10 the contract of a stranger does not run inside the kernel with an extension that a person let in', async () => {
     const contract = `${text('acme/contract.ts')}\n(globalThis as { contractRan?: boolean }).contractRan = true;\n`;
     const files = { ...FILES, ...AGENT, 'extensions/acme/contract.ts': contract, 'pith.yaml': letIn('acme_use') };

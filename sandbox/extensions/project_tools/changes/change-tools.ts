@@ -1,5 +1,5 @@
 import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
-import { proposalCure } from 'pith/skill_registry';
+import { proposalCure } from '@pith/skill-files';
 import type { OneAtATime } from '@pith/folder-changes';
 import { FileRefused, unlessRefused } from '@pith/safe-files';
 import { noFile } from '../files/read-file.ts';

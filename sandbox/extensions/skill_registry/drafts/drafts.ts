@@ -4,11 +4,10 @@ import { type ExtensionContext, messageOf, PithError, type TurnInfo } from 'pith
 import { sha256 } from '@pith/plain-data';
 import { type SkillFolderPlaces, skillFolders } from '@pith/safe-files';
 import { enumerated, printableLine } from '@pith/plain-text';
-import { canonical, isComparable, likenessOf, parseSkillFile, treeDigest, wordsOf } from '@pith/skill-files';
+import { canonical, isComparable, likenessOf, parseSkillFile, treeDigest, wordsOf, proposalCure } from '@pith/skill-files';
 import {
   type DraftedFile,
   type DraftOrigin,
-  proposalCure,
   type SkillDraft,
   type SkillDrafts,
   SkillEvaluator,
