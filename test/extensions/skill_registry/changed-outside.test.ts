@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -81,7 +81,8 @@ describe('P20: what a program changes that nothing confines', () => {
     await kernel.body();
     await kernel.run('skills/letters/references/a.md', 'HOSTILE');
     expect(await kernel.resultOf('read_skill_resource', { skill_id: 'letters', path: 'references/a.md' })).toContain('one');
-    await kernel.print('skills rollback letters 1 --yes');
+    const [, undo = ''] = /to take it back: pith (skills rollback letters [0-9a-f]{12})/u.exec(kernel.notices.at(-1)!) ?? [];
+    await kernel.print(`${undo} --yes`);
     expect(await readFile(kernel.at('skills/letters/references/a.md'), 'utf8')).toBe('one');
     expect(await kernel.print('skills list --all')).not.toContain('changed outside');
   });
@@ -101,6 +102,16 @@ describe('P20: what a program changes that nothing confines', () => {
     const kernel = await world(Object.assign({}, ...Array.from({ length: 20 }, (_, at) => skill(`a-${at}`))));
     await kernel.run('skills/letters/SKILL.md', HOSTILE, true);
     expect(await kernel.body()).toContain('AS-RECORDED');
+  });
+
+  it('P20: of many skills without a history a change is seen too, and nothing of it is used', async () => {
+    const kernel = await world(Object.assign({}, ...Array.from({ length: 60 }, (_, at) => skill(`a-${at}`))));
+    await kernel.run('skills/letters/SKILL.md', HOSTILE);
+    expect(kernel.notices.filter((text) => text.includes('nothing confines'))).toEqual([
+      expect.stringContaining("'letters' came or changed while the command 'make' ran, which nothing confines: nothing offers it until"),
+    ]);
+    expect(await kernel.body()).not.toContain('HOSTILE');
+    expect(readdirSync(kernel.at('data/extensions/skill_registry/history')).length).toBeLessThan(60);
   });
 
   it("P20: a person's own edit between turns is used at the next", async () => {

@@ -3,6 +3,7 @@ import { localTime, needsPerson } from '@pith/command-line';
 import { folderDiffLines } from '@pith/skill-files';
 import { printable, printableLine } from '@pith/plain-text';
 import type { SkillDraft, SkillDrafts } from '../contract.ts';
+import { howOf } from '../drafts/outside-changes.ts';
 import type { SkillRegistry } from '../registry.ts';
 import { changesBetween } from './history.ts';
 
@@ -71,11 +72,7 @@ async function acceptOutside(registry: SkillRegistry, id: string, wanted: unknow
   const { versions } = await registry.history.record(change);
   const last = versions.at(-1);
   const before = versions.findLast(({ digest }) => digest !== null && digest === change.serves);
-  io.print(
-    printableLine(
-      `${id}: ${change.serves === null ? 'came' : 'changed'} while ${change.program} ran, which nothing confines, ${localTime(change.at)}`,
-    ),
-  );
+  io.print(printableLine(`${id}: ${howOf(change)} while ${change.program} ran, which nothing confines, ${localTime(change.at)}`));
   for (const line of folderDiffLines(await changesBetween(registry, change, before, last))) io.print(printable(line));
   const digest = last?.digest ?? '';
   io.print(digest);

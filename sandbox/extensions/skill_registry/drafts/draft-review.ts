@@ -37,11 +37,11 @@ export interface Looked extends Given {
 }
 
 export async function lookAt(context: Pick<ExtensionContext, 'find' | 'clock' | 'logger'>, given: Given): Promise<Looked> {
-  const { directory, content, fields, exists, evaluator } = given;
+  const { directory, content, fields, exists } = given;
   if (content.odd !== null) return { ...given, findings: null, advice: [], comparison: null, why: content.odd };
   const findings = await findingsIn(context, directory);
   const { valid, diagnostics } = await lintSkill(directory, directory);
-  const comparison = await measured(context, evaluator, directory);
+  const comparison = await measured(context, given);
   const hidden = content.files.find(({ bytes }) => notTextAt(bytes) !== null);
   const error = diagnostics.find(({ severity }) => severity === 'error');
   const size = content.files.reduce((sum, { bytes }) => sum + bytes.length, 0);
@@ -58,11 +58,10 @@ export async function lookAt(context: Pick<ExtensionContext, 'find' | 'clock' | 
 /** null: nothing measures, or it has no cases. */
 async function measured(
   { logger }: Pick<ExtensionContext, 'logger'>,
-  evaluator: Given['evaluator'],
-  directory: string,
+  { id, evaluator, directory }: Pick<Given, 'id' | 'evaluator' | 'directory'>,
 ): Promise<SkillComparison | null> {
   try {
-    return (await evaluator?.compare({ id: directory.slice(directory.lastIndexOf('/') + 1), before: null, after: directory })) ?? null;
+    return (await evaluator?.compare({ id, before: null, after: directory })) ?? null;
   } catch (error) {
     logger.warn(`the cases of ${directory} could not be measured: ${messageOf(error)}`);
     return null;

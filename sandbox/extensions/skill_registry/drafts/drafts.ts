@@ -21,6 +21,7 @@ import type { Source } from '../scan/sources.ts';
 import type { Snapshot } from '../skill.ts';
 import { type DraftContent, isDraftId, writeDraft } from './draft-files.ts';
 import type { DraftRecord } from './draft-records.ts';
+import { howOf, takenBackBy } from './outside-changes.ts';
 import { lookAt, textOf, type Looked } from './draft-review.ts';
 
 export interface DraftPorts {
@@ -158,7 +159,7 @@ export class Drafts implements SkillDrafts {
     for (const { id, program, serves } of changes)
       this.#notify(
         turn,
-        `The skill '${id}' ${serves === null ? 'came' : 'changed'} while ${program} ran, which nothing confines: ${serves === null ? 'nothing offers it' : 'the version before is used'} until you decide. To look at it: pith skills accept ${id}${serves === null ? '' : `; to take it back: pith skills rollback ${id}`}`,
+        `The skill '${id}' ${howOf({ serves })} while ${program} ran, which nothing confines: ${serves === null ? 'nothing offers it' : 'the version before is used'} until you decide. To look at it: pith skills accept ${id}${serves === null ? '' : `; to take it back: ${takenBackBy({ id, serves })}`}`,
       );
   }
 

@@ -2,6 +2,7 @@ import { type Clock, type Logger, messageOf, z } from 'pith';
 import { once } from '@pith/promises';
 import { stateFolder, type StateFolder } from '@pith/safe-files';
 import { sha256 } from '@pith/plain-data';
+import { treeDigest } from '@pith/skill-files';
 import { KEPT_VERSION, type SkillVersion } from '../contract.ts';
 import type { History } from '../history/history.ts';
 import type { HistorySubject } from '../history/history-file.ts';
@@ -10,7 +11,7 @@ import type { Versions } from '../versions/versions.ts';
 
 /** A skill that changed while a program ran that nothing confines, and nobody recorded who changed it. */
 export interface OutsideChange extends HistorySubject {
-  /** What is used until a person accepts the change; null: the skill came with it. */
+  /** What is used until a person accepts the change; null: nothing, since no version before is kept. */
   readonly serves: string | null;
   readonly program: string;
   readonly at: number;
@@ -28,11 +29,24 @@ const schema = once(() =>
   z.object({ id: z.string(), label: z.string(), folder: z.string(), serves: z.string().nullable(), program: z.string(), at: z.number() }),
 );
 
+/** A skill before a program ran. */
+interface Known {
+  /** So many versions its history had. */
+  readonly count: number;
+  /** The one that is used. */
+  readonly serves: string | null;
+  /** Of one without a history: what differs with its files. */
+  readonly state: string | null;
+}
+
 interface Before {
   readonly program: string;
-  /** By `label/folder`: how many versions its history had, and which is used. */
-  readonly skills: ReadonlyMap<string, { readonly count: number; readonly serves: string | null }>;
+  /** By `label/folder`. */
+  readonly skills: ReadonlyMap<string, Known>;
 }
+
+/** Skills get a history until so many have one, for which the program waits. Of others only a change is seen, and no version before is used. */
+const LEAST_RECORDED = 50;
 
 /** Finds what changes in skills below the tools, where no sandbox holds it back, and keeps the recorded version in use. */
 export class OutsideChanges {
@@ -79,7 +93,8 @@ export class OutsideChanges {
     const found: OutsideChange[] = [];
     for (const subject of this.#subjects(await snapshot())) {
       const key = keyOf(subject);
-      const { count, serves } = before.skills.get(key) ?? { count: 0, serves: null };
+      const { count, serves, state } = before.skills.get(key) ?? { count: 0, serves: null, state: null };
+      if (state !== null && (await this.#stateOf(subject, state)) === state) continue;
       const last = (await this.ports.history.record(subject)).versions.slice(count).at(-1);
       if (last === undefined || isAuthored(last) || last.digest === serves) continue;
       const change = { ...subject, serves, program: before.program, at: this.ports.clock.now() };
@@ -110,13 +125,27 @@ export class OutsideChanges {
 
   async #look(program: string, snapshot: () => Promise<Snapshot>): Promise<Before> {
     const held = new Map(this.all().map((each) => [keyOf(each), each.serves]));
-    const skills = new Map<string, { readonly count: number; readonly serves: string | null }>();
-    for (const subject of this.#subjects(await snapshot())) {
-      const { versions } = await this.ports.history.record(subject);
+    const skills = new Map<string, Known>();
+    const { history } = this.ports;
+    const subjects = this.#subjects(await snapshot());
+    let room = LEAST_RECORDED - subjects.filter((subject) => history.has(subject)).length;
+    for (const subject of subjects) {
       const key = keyOf(subject);
-      skills.set(key, { count: versions.length, serves: held.has(key) ? held.get(key)! : (versions.at(-1)?.digest ?? null) });
+      if (!history.has(subject) && room-- <= 0) {
+        skills.set(key, { count: 0, serves: held.get(key) ?? null, state: await this.#stateOf(subject) });
+        continue;
+      }
+      const { versions } = await history.record(subject);
+      const serves = held.has(key) ? held.get(key)! : (versions.at(-1)?.digest ?? null);
+      skills.set(key, { count: versions.length, serves, state: null });
     }
     return { program, skills };
+  }
+
+  /** Its stamp, or its digest where it changed just now. `like`: in the form of this one. */
+  async #stateOf(subject: HistorySubject, like = ''): Promise<string> {
+    const stamp = like.startsWith('sha256:') ? '' : await this.ports.history.stampOf(subject);
+    return stamp || (await treeDigest(this.ports.history.directoryOf(subject)).catch(() => 'unreadable'));
   }
 
   async #kept({ serves, id }: OutsideChange): Promise<Skill | null> {
@@ -142,8 +171,8 @@ function inPlace(
   live: Skill,
   { change, kept }: { readonly change: OutsideChange; readonly kept: Skill | null },
 ): Snapshot {
-  const reason = `changed outside: it ${change.serves === null ? 'came' : 'changed'} while ${change.program} ran, which nothing confines`;
-  const cure = `look at it and decide: pith skills accept ${change.id}${change.serves === null ? '' : `, or pith skills rollback ${change.id}`}`;
+  const reason = `changed outside: it ${howOf(change)} while ${change.program} ran, which nothing confines`;
+  const cure = `look at it and decide: pith skills accept ${change.id}${change.serves === null ? '' : `, or ${takenBackBy(change)}`}`;
   const message = `${reason}${kept === null ? '' : '; the version before is used'}`;
   const finding = { severity: 'warning', code: CHANGED_OUTSIDE, message, file: live.file, cure } as const;
   const held: Skill = { ...live, state: 'untrusted', reason, diagnostics: [...live.diagnostics, finding] };
@@ -151,6 +180,16 @@ function inPlace(
   const skills = new Map(snapshot.skills);
   if (skills.get(live.id) === live) skills.set(live.id, kept ?? all.find(({ id, state }) => id === live.id && state === 'offered') ?? held);
   return Object.freeze({ ...snapshot, skills, all });
+}
+
+/** As the beginning of a sentence about it. */
+export function howOf({ serves }: Pick<OutsideChange, 'serves'>): string {
+  return serves === null ? 'came or changed' : 'changed';
+}
+
+/** The command that puts back what is used. */
+export function takenBackBy({ id, serves }: Pick<OutsideChange, 'id' | 'serves'>): string {
+  return `pith skills rollback ${id} ${serves?.slice('sha256:'.length).slice(0, 12) ?? ''}`;
 }
 
 /** Somebody said who changes it, and why. */

@@ -127,7 +127,7 @@ export class History {
 
   async #settle(subject: HistorySubject, version: PendingVersion): Promise<void> {
     const known = this.#files.read(subject) ?? emptyOf(subject);
-    const stamp = (await this.#stampOf(subject)) ?? '';
+    const stamp = (await this.stampOf(subject)) ?? '';
     await this.#files.write({ ...appended({ ...known, folder: subject.folder }, version), stamp, pending: null });
   }
 
@@ -141,7 +141,7 @@ export class History {
   ): Promise<RecordedHistory> {
     const directory = this.directoryOf(subject);
     const before = this.#files.read(subject) ?? emptyOf(subject);
-    const stamp = await this.#stampOf(subject);
+    const stamp = await this.stampOf(subject);
     const digest = stamp === null ? null : await treeDigest(directory);
     let known: RecordedHistory = { ...before, pending: null };
     if (before.pending !== null && before.pending.digest === digest) known = appended(known, before.pending);
@@ -176,12 +176,12 @@ export class History {
   }
 
   async #isUnchanged(subject: HistorySubject, { stamp, versions }: RecordedHistory): Promise<boolean> {
-    const now = await this.#stampOf(subject);
+    const now = await this.stampOf(subject);
     return now === null ? versions.at(-1)?.digest === null : now !== '' && now === stamp;
   }
 
   /** What changes with any file of the folder; empty where it changed just now, null where it is gone. */
-  async #stampOf(subject: HistorySubject): Promise<string | null> {
+  async stampOf(subject: HistorySubject): Promise<string | null> {
     const directory = this.directoryOf(subject);
     if (!existsSync(directory)) return null;
     const { stats, settled } = await readTree(directory, null, this.options.clock.now(), new Yielder());
