@@ -37,13 +37,13 @@ export async function compareVersions(versions: SkillVersions, ports: ComparePor
   return {
     verdict,
     lines: [
+      ...(verdict === 'same' ? ['no measured gain'] : []),
       ...(changesCases ? ['it changes evals/: judged by the old cases'] : []),
       ...[old, own].flatMap(({ reason }) => (reason === null ? [] : [reason])),
       ...found.lines,
       ...ran.lines,
       ...broken.map((text) => `broken: '${text}'`),
       ...repaired.map((text) => `repaired: '${text}'`),
-      ...(verdict === 'same' ? ['no measured gain'] : []),
       ...(judged.length < ENOUGH ? [`${counted(judged.length, 'case')} ${judged.length === 1 ? 'says' : 'say'} little`] : []),
     ],
     broken,

@@ -166,9 +166,10 @@ function versionText({ fit: { version } }: Review): string {
 }
 
 function tokenText({ before, after, isRewrite }: Review): string {
-  const more =
-    after.tree.files.size + before.tree.files.size === 2 ? '' : `, ${signed(after.tokens.all - before.tokens.all)} with all its files`;
-  const body = `${signed(after.tokens.body - before.tokens.body)} tokens (${before.tokens.body} → ${after.tokens.body})`;
+  const [ofBody, ofAll] = [after.tokens.body - before.tokens.body, after.tokens.all - before.tokens.all];
+  const isMore = after.tree.files.size + before.tree.files.size > 2 && ofAll !== ofBody;
+  const more = isMore ? `, ${signed(ofAll)} with all its files` : '';
+  const body = `${signed(ofBody)} tokens (${before.tokens.body} → ${after.tokens.body})`;
   return `${body}${more}${isRewrite ? '; shown whole below' : ''}`;
 }
 
