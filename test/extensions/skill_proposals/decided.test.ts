@@ -40,6 +40,18 @@ describe('proposals that were decided, or cannot be', () => {
     expect(await codeOf(run('skills proposals reject letters-y'))).toBe('done');
   });
 
+  it('P21 what is rejected and cannot be read as text is kept as it is', async () => {
+    const { run, pith, place, list } = await proposalsKernel({ [`${FOLDER}/letters-b.md`]: Buffer.from([0xff, 0xfe, 0x80]) });
+    await pith.write(`${FOLDER}/letters-f.md/notes.txt`, 'Mine.\n');
+    await pith.write(`${FOLDER}/letters-l.md`, 'x'.repeat(4 * 1024 * 1024 + 1));
+    for (const id of ['b', 'f', 'l']) expect(await codeOf(run(`skills proposals reject letters-${id}`))).toBe('done');
+    expect(await list()).toEqual([]);
+    const kept = (id: string) => place(`${FOLDER}/removed/${readdirSync(place(`${FOLDER}/removed`)).find((name) => name.endsWith(id))!}`);
+    expect([...readFileSync(kept('letters-b.md'))]).toEqual([0xff, 0xfe, 0x80]);
+    expect(readFileSync(`${kept('letters-f.md')}/notes.txt`, 'utf8')).toBe('Mine.\n');
+    expect(readFileSync(kept('letters-l.md'))).toHaveLength(4 * 1024 * 1024 + 1);
+  });
+
   it('P21 a stale one, and one whose skill is gone, can be rejected and is listed as it is', async () => {
     const { proposed, run, pith, status, show } = await proposalsKernel();
     const [one, two] = [await proposed(BETTER), await proposed(step('slowly'))];

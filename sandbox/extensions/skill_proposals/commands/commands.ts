@@ -135,7 +135,7 @@ function reject(context: Context, decisions: Decisions): Command {
       io.json(entryJson(rejected));
       io.print(
         rejected.proposal === null
-          ? `Rejected: its text is kept in the folder 'removed' beside it.`
+          ? `Rejected: its file is kept in the folder 'removed' beside it.`
           : `Rejected. The same change is refused for ${counted(context.config.refuse_days, 'day')}${asked === '' ? '' : '; agents read your reason'}.`,
       );
     },

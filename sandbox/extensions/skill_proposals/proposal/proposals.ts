@@ -81,7 +81,7 @@ export class Proposals {
     if (status === null) throw refusedMove(entry, move);
     const { proposal, file } = entry;
     if (proposal === null) {
-      await this.#writer.writeProposal(file.name, null, file.text); // it is rejected: its text is kept beside the others
+      await this.#writer.writeProposal(file.name, null, file.text); // it is rejected: its file is kept beside the others
       return { ...entry, state: status };
     }
     const next = { ...proposal, ...change, status: status as Proposal['status'] };

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import { renameSync } from 'node:fs';
+import path from 'node:path';
 import type { SkillProposalFile } from '../contract.ts';
 import { type Clock, codeOf, PithError } from 'pith';
 import { exclusively } from '@pith/folder-changes';
-import { stateFolder, type StateFolder } from '@pith/safe-files';
+import { stateFolder, type StateFolder, syncFolder } from '@pith/safe-files';
 
 const FOLDER = 'proposals';
-/** Removed files are moved here, so that no text is lost. */
+/** Removed files are moved here, so that nothing is lost. */
 const REMOVED = 'removed';
 /** In bytes; a longer file is listed without its text. */
 const LARGEST = 4 * 1024 * 1024;
@@ -45,8 +47,9 @@ export class ProposalFiles {
         });
       if (text !== null) return this.#folder.write(name, text);
       if (expects === null) return;
-      await this.#folder.folder(REMOVED).write(`${randomUUID().slice(0, 8)}-${name}`, expects);
-      this.#folder.remove(name);
+      const removed = this.#folder.folder(REMOVED).make();
+      renameSync(path.join(this.#folder.path, name), path.join(removed, `${randomUUID().slice(0, 8)}-${name}`)); // as it is: it may be no text
+      for (const folder of [removed, this.#folder.path]) syncFolder(folder);
     });
   }
 
