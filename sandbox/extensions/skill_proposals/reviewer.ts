@@ -66,12 +66,13 @@ export class Reviewer {
   }
 }
 
-/** Whether an agent may approve it: nothing from outside, nothing that runs, no cases, and no harm that was measured or found. */
+/** Whether an agent may approve it: nothing from outside, nothing that runs, no cases, and no harm that was measured or found; something scanned it. */
 function isHarmless({ proposal, comparison, newScan, weakened, newHosts, files, fit, before, after }: Review): boolean {
   const runs = files.some(({ path, mode }) => mode !== null || /^(?:scripts|toolsets)\//u.test(path) || isCaseOfSkill(path));
   const declares = ({ fields: { toolsets, scripts, extra } }: FolderFacts) => JSON.stringify([toolsets, scripts, extra['hooks'] ?? null]);
   const isWider = weakened === 'all' || weakened.length > 0 || newHosts.length > 0 || declares(before) !== declares(after);
-  return proposal.sources.length === 0 && comparison?.verdict !== 'worse' && newScan.length === 0 && !isWider && !runs && !fit.isMerged;
+  const isClean = after.scan !== null && newScan.length === 0;
+  return proposal.sources.length === 0 && comparison?.verdict !== 'worse' && isClean && !isWider && !runs && !fit.isMerged;
 }
 
 /** Without what cases say, which no agent reads. */
