@@ -134,6 +134,15 @@ describe('P7: the history of a skill', () => {
     expect((await box.run('history')).error).toMatchObject({ code: 'history_damaged', where: file });
     expect((await box.run('remove', {}, { options: { yes: true } })).error).toMatchObject({ code: 'history_damaged' });
     expect([readFileSync(file, 'utf8'), existsSync(box.folder)]).toEqual(['{"id":', true]);
+    for (const [damaged, why] of [
+      ['{"id":5}', "'id' is not valid"],
+      ['gone\nwrong', 'not valid JSON'],
+    ] as const) {
+      writeFileSync(file, damaged);
+      const { message } = (await box.run('history')).error as Error;
+      expect(message).toContain(why);
+      expect(message).not.toContain('\n');
+    }
   });
 });
 

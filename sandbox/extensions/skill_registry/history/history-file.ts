@@ -1,5 +1,6 @@
 import { type Clock, messageOf, PithError, z } from 'pith';
 import { exclusively } from '@pith/folder-changes';
+import { printableLine } from '@pith/plain-text';
 import { sha256 } from '@pith/plain-data';
 import { once } from '@pith/promises';
 import { type StateFolder, stateFolder } from '@pith/safe-files';
@@ -71,10 +72,12 @@ export class HistoryFiles {
     const bytes = this.#folder.read(name);
     if (bytes === null) return null;
     try {
-      const { versions, ...rest } = schema().parse(JSON.parse(String(bytes)));
+      const { data, error } = schema().safeParse(JSON.parse(String(bytes)));
+      if (data === undefined) throw new Error(`'${error.issues[0]?.path.join('.')}' is not valid`);
+      const { versions, ...rest } = data;
       return { ...rest, versions: versions.map((version, at) => ({ number: at + 1, ...version })) };
     } catch (error) {
-      throw new PithError('history_damaged', `the history of the skill '${id}' cannot be read: ${messageOf(error)}`, {
+      throw new PithError('history_damaged', `the history of the skill '${id}' cannot be read: ${printableLine(messageOf(error), 200)}`, {
         cause: error,
         where: `${this.#folder.path}/${name}`,
         cure: 'restore the file from a backup, or move it away; a new history then begins',
