@@ -67,7 +67,10 @@ describe('approving a proposal', () => {
     );
     await pith.write('skills/letters/SKILL.md', edited);
     expect(await status(id)).toBe('stale');
-    expect(await codeOf(run(['skills', 'proposals', 'approve', id]))).toBe('proposal_conflict');
+    await expect(run(['skills', 'proposals', 'approve', id])).rejects.toMatchObject({
+      code: 'proposal_conflict',
+      message: expect.stringMatching(/: both changed these lines$/u),
+    });
     await pith.write('skills/letters/SKILL.md', LETTERS.replace('# Letters', '# Letters\n\nBe kind.'));
     expect(await codeOf(run(['skills', 'proposals', 'approve', id]))).toBe('proposal_changed');
     expect(skill()).toContain('Be kind.\n\n1. Ask for the address.\n2. Write the letter.\n');

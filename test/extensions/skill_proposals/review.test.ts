@@ -118,7 +118,7 @@ describe('the review of a proposal', () => {
     });
     const id = await proposed(BETTER, { skill_id: 'cards' });
     expect(rows(await show(id))['copy']).toContain('is not changed: the change is made in a copy in sandbox/skills');
-    await run(['skills', 'proposals', 'approve', id]);
+    expect((await run(['skills', 'proposals', 'approve', id])).text).toContain('Undo it with: pith skills remove cards');
     expect(skill('SKILL.md', 'cards')).toContain('in the language of the address');
     const listed = (await pith.command('skills list --all', { json: true })).values[0] as { id: string; source: string; state: string }[];
     expect(listed.filter((one) => one.id === 'cards').map(({ source, state }) => `${source} ${state}`)).toEqual([

@@ -46,7 +46,7 @@ export function approve(context: Context, decisions: Decisions, shown: Shown): C
         printMisfit(review, io, context.clock.now());
         throw new PithError(
           'proposal_conflict',
-          printableLine(`'${entry.id}' does not fit the skill as it is now: ${review.problems[0]}`),
+          printableLine(`'${entry.id}' does not fit the skill as it is now: ${review.problems[0]?.split('\n', 1)[0]}`),
           {
             cure: `change the skill by hand, or reject it with: pith skills proposals reject ${entry.id}`,
           },
@@ -67,15 +67,16 @@ export function approve(context: Context, decisions: Decisions, shown: Shown): C
       io.json(entryJson(now));
       const { to } = review.fit.version;
       const skill = printableLine(review.proposal.skill);
-      const undo = await undoOf(context, review.proposal.skill);
+      const undo = await undoOf(context, review);
       io.print(`Applied to ${skill}${to === null ? '' : `, version ${printableLine(to)}`}. Undo it with: pith skills ${undo}`);
       return 0;
     },
   };
 }
 
-/** The command that puts back what was there before, by its number in the history of the skill. */
-async function undoOf(context: Context, skill: string): Promise<string> {
+/** The command that puts back what was there before: by its number in the history of the skill, or what the new copy hides. */
+async function undoOf(context: Context, { proposal: { skill }, fit }: Review): Promise<string> {
+  if (fit.target.isOwnCopy) return `remove ${printableLine(skill)}`;
   const versions = (await context.find(SkillHistory)[0]?.of(skill)) ?? [];
   const before = versions.slice(0, -1).findLast(({ digest }) => digest !== null);
   return before === undefined ? `history ${printableLine(skill)}` : `rollback ${printableLine(skill)} ${before.number}`;
