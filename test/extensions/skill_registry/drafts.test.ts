@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
-import { proposalCure } from 'pith/skill_registry';
+import { proposalCure } from '@pith/skill-files';
 import { skillText } from './skill-sandbox.ts';
 import { agent, call, lastResult, settings, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
 
