@@ -3,7 +3,7 @@ import type { Declaration, ExtensionConfig } from '../../declarations/index.ts';
 import type { Diagnostic } from '../../contract/index.ts';
 import { Problem } from '../records/failures.ts';
 import { describe, knownKeys, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';
-import { didYouMean } from '@pith/plain-text';
+import { didYouMean, slipsOf } from '@pith/plain-text';
 
 /** What the owner of a key under `agent:` says of a value; `usable`: that without what is wrong in it. */
 export interface AgentKeyCheck {
@@ -44,11 +44,18 @@ function findingsOf(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, effe
     const place = placeOf(effective.where(path));
     const [above, name] = [place.name.replace(/\.?[^.]*$/u, ''), pathText([place.name])];
     const whole = message.startsWith('unknown key ')
-      ? message.replace(/^unknown key '[^']*'(?! in )/u, `$& in '${above}'`) +
-        (message.includes('(did you mean') || path.includes('.') ? '' : didYouMean(path, effective.claimedElsewhere))
+      ? withHint(message.replace(/^unknown key '[^']*'(?! in )/u, `$& in '${above}'`), path, effective.claimedElsewhere)
       : message.replace(`'${pathText([path])}'`, `'${name}'`);
     return { ...place, message: whole };
   });
+}
+
+/** A slip of a key that others check is that key, whatever is alike among one's own. */
+function withHint(message: string, path: string, claimedElsewhere: readonly string[]): string {
+  if (path.includes('.')) return message;
+  const meant = slipsOf(path, claimedElsewhere);
+  if (meant.length > 0) return message.replace(/ \(did you mean [^)]*\)$/u, '') + didYouMean(path, meant);
+  return message.includes('(did you mean') ? message : message + didYouMean(path, claimedElsewhere);
 }
 
 function invalid(findings: readonly Located[], file: string): Problem {
