@@ -68,7 +68,7 @@ export class Reviewer {
 
 /** Whether an agent may approve it: nothing from outside, nothing that runs, no cases, and no harm that was measured or found; something scanned it. */
 function isHarmless({ proposal, comparison, newScan, weakened, newHosts, files, fit, before, after }: Review): boolean {
-  const runs = files.some(({ path, mode }) => mode !== null || /^(?:scripts|toolsets)\//u.test(path) || isCaseOfSkill(path));
+  const runs = files.some(({ path, mode }) => mode !== null || /^(?:scripts|toolsets|hooks)\//iu.test(path) || isCaseOfSkill(path));
   const declares = ({ fields: { toolsets, scripts, extra } }: FolderFacts) => JSON.stringify([toolsets, scripts, extra['hooks'] ?? null]);
   const isWider = weakened === 'all' || weakened.length > 0 || newHosts.length > 0 || declares(before) !== declares(after);
   const isClean = after.scan !== null && newScan.length === 0;

@@ -40,6 +40,20 @@ describe('the review of a proposal', () => {
     expect(text).toContain('\n-2. Write the letter.\n+2. Write the letter in the language of the address.\n');
   });
 
+  it('P5 is shown all the same where measuring fails, and says why', async () => {
+    const main = `import { SkillEvaluator } from 'pith/skill_registry';
+export default class { constructor(context) { context.provide(SkillEvaluator, { compare: async () => { throw new Error('OUT OF ORDER'); } }); } }
+`;
+    const { propose, show } = await proposalsKernel({
+      'extensions/measures/manifest.yaml':
+        'id: measures\nentrypoint: main.ts\nprovides: [skills.evaluator]\ndepends_on: [skill_registry]\n',
+      'extensions/measures/main.ts': main,
+    });
+    const { proposal } = await propose(BETTER);
+    const text = await show(String(proposal));
+    expect(rows(text)['measured']).toMatch(/^not measured: .*OUT OF ORDER/);
+  });
+
   it('P5 makes invisible characters visible, in what is added and in what agents say', async () => {
     const { propose, show, run } = await proposalsKernel();
     const { proposal } = await propose(hunk('Be kind.\u202e\u200b', 'Tag\u{e0041}.'), { justification: 'Kind\u202e \u001b[31mred' });

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, renameSync } from 'node:fs';
+import { existsSync, lstatSync, renameSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -87,7 +87,11 @@ export class Runner {
     const others = skills.filter((skill) => skill.state === 'offered' && skill.id !== id);
     const digest = sha256(canonicalJson(others.map(({ id: other, stamp, realDirectory }) => [other, stamp, realDirectory])));
     const place = path.join(this.#folders.make(), `others-${digest}`);
-    if (existsSync(place)) return place;
+    if (existsSync(place)) {
+      const now = this.context.clock.now() / 1000;
+      utimesSync(place, now, now); // it is in use, and stays
+      return place;
+    }
     const draft = this.#folders.folder(`.${randomUUID()}`).make();
     for (const skill of others) await copyWithoutCases(skill.realDirectory, path.join(draft, skill.id), signal);
     if (existsSync(place)) await rm(draft, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-import { codeOf, messageOf } from 'pith';
+import { codeOf, messageOf, PithError } from 'pith';
 import { isUtf8 } from 'node:buffer';
 import { sha256 } from '@pith/plain-data';
 import {
@@ -36,10 +36,10 @@ export interface Review {
   readonly weakened: readonly string[] | 'all';
   readonly newHosts: readonly string[];
   readonly warnings: readonly string[];
-  /** null: it has no cases, or nothing measures them. */
+  /** null: nothing measured it. */
   readonly comparison: SkillComparison | null;
-  /** An extension that measures is on. */
-  readonly canMeasure: boolean;
+  /** Why there is no comparison; null: there is one. */
+  readonly notMeasured: string | null;
   /** Ids of the agents that carry the skill. */
   readonly boundBy: readonly string[];
   /** Since the last version that a person wrote; null: there is none. */
@@ -72,7 +72,6 @@ export async function reviewOf(
   const files = changedFiles(old.tree, next.tree);
   const lines = linesOf(files);
   const growth = next.tokens.all - old.tokens.all;
-  const evaluator = context.find(SkillEvaluator)[0];
   const { rewrite } = context.config;
   return {
     entry,
@@ -91,8 +90,7 @@ export async function reviewOf(
     weakened: weakened(old.fields.allowedTools, next.fields.allowedTools),
     newHosts: [...next.hosts].filter((host) => !old.hosts.has(host)),
     warnings: lintOfDiff(files.map(({ patch }) => patch ?? '').join('\n')),
-    comparison: (await evaluator?.compare({ id: skill.id, before: present.directory, after: after.directory })) ?? null,
-    canMeasure: evaluator !== undefined,
+    ...(await measured(context, { id: skill.id, before: present.directory, after: after.directory })),
     boundBy: await boundBy(context, skill.id, skill.name),
     growth: await growthOf(context, skill.id, next.tokens.all),
   };
@@ -141,4 +139,20 @@ export function wholeTexts(review: Review): readonly { readonly path: string; re
     const file = review.after.tree.files.get(path);
     return change === 'changed' && patch !== null && patch !== '' && file !== undefined ? [{ path, text: file.bytes.toString() }] : [];
   });
+}
+
+/** What its cases say. One that cannot be measured can still be decided. */
+async function measured(
+  context: Context,
+  versions: Parameters<SkillEvaluator['compare']>[0],
+): Promise<Pick<Review, 'comparison' | 'notMeasured'>> {
+  const [evaluator] = context.find(SkillEvaluator);
+  if (evaluator === undefined) return { comparison: null, notMeasured: 'no extension that measures skills is on' };
+  try {
+    const comparison = await evaluator.compare(versions);
+    return { comparison, notMeasured: comparison === null ? 'the skill has no cases; write some in its evals/evals.yaml' : null };
+  } catch (error) {
+    const where = error instanceof PithError && error.where !== undefined ? `${error.where}: ` : '';
+    return { comparison: null, notMeasured: `${where}${messageOf(error)}` };
+  }
 }

@@ -179,9 +179,8 @@ function lintText({ before, after, newLint, warnings }: Review): string {
   return [`${counts}${fewer > 0 ? `, ${fewer} cured` : ''}`, ...newLint.map((line) => `new ${line}`), ...warnings].join('\n');
 }
 
-function measuredText({ comparison, canMeasure, proposal }: Review): string {
-  if (!canMeasure) return 'not measured: no extension that measures skills is on';
-  if (comparison === null) return 'not measured: the skill has no cases; write some in its evals/evals.yaml';
+function measuredText({ comparison, notMeasured, proposal }: Review): string {
+  if (comparison === null) return `not measured: ${notMeasured}`;
   const { verdict, lines } = comparison;
   return [
     ...(verdict === 'same' ? [] : [verdict === 'worse' ? 'WORSE: it cannot be approved without --despite-evals' : 'better']),
