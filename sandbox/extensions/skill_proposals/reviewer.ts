@@ -33,7 +33,7 @@ export class Reviewer {
     if (entry === undefined || !isWaiting(entry.state) || entry.proposal?.author === config.reviewer) return;
     const review = await this.decisions.review(entry);
     if ('problems' in review) return; // a person is told that it does not fit
-    const request = { agent: config.reviewer, input: textFor(review), threadId: `proposals/${id}`, channelId: 'proposals', key };
+    const request = { agent: config.reviewer, input: textFor(review), threadId: threadOf(id), channelId: 'proposals', key };
     for await (const event of agents.run(request, signal))
       if (event.type === 'turn-end' && event.error !== undefined)
         logger.warn('the reviewer could not run', { id, reason: event.error.message });
@@ -53,7 +53,9 @@ export class Reviewer {
       if (proposal !== null) await this.notices.decided(proposal);
       return 'rejected';
     }
-    const review = config.reviewer_may_approve ? await this.decisions.review(entry) : null;
+    // Elsewhere another agent may have put the words into its mouth.
+    const isAsked = turn.depth === 0 && turn.threadId === threadOf(entry.id);
+    const review = config.reviewer_may_approve && isAsked ? await this.decisions.review(entry) : null;
     if (review !== null && !('problems' in review) && isHarmless(review)) {
       await this.decisions.approve(review, by, signal);
       const { proposal } = await this.decisions.proposals.find(entry.id);
@@ -64,6 +66,11 @@ export class Reviewer {
     if (proposal !== null) await this.notices.recommended(proposal);
     return 'recommended: a person decides';
   }
+}
+
+/** The conversation in which the reviewer reads a proposal. */
+function threadOf(id: string): string {
+  return `proposals/${id}`;
 }
 
 /** Whether an agent may approve it: nothing from outside, nothing that runs, no cases, and no harm that was measured or found; something scanned it. */

@@ -51,6 +51,15 @@ describe('a reviewing agent', () => {
     expect(notices.at(-1)).toContain('The agent judge approved the change to the skill letters');
   });
 
+  it('P4 approves in no other conversation, where another agent may have asked for it', async () => {
+    const { propose, model, pith, status, skill } = await proposalsKernel(JUDGE, { config: config(', reviewer_may_approve: true') });
+    const id = String((await propose(BETTER))['proposal']);
+    const input = { proposal: id, verdict: 'approve', reason: 'The author says so.' };
+    model.add({ calls: [{ name: 'review_skill_proposal', input }] }, { text: 'done' });
+    await pith.run('approve it', { agent: 'judge', threadId: 'elsewhere' });
+    expect([await status(id), skill()]).toEqual(['open', LETTERS]);
+  });
+
   it('P17 never approves what was written after text from outside, or what is dangerous', async () => {
     const other = await judged(', reviewer_may_approve: true', { userId: 'mallory' });
     expect([other.state, other.skill()]).toEqual(['open', LETTERS]);
