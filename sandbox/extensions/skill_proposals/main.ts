@@ -1,4 +1,4 @@
-import type { Command, CommandProvider, ToolProvider, TurnInfo, TurnProvider } from 'pith';
+import { messageOf, type Command, type CommandProvider, type Diagnostic, type ToolProvider, type TurnInfo, type TurnProvider } from 'pith';
 import { oncePromised } from '@pith/promises';
 import { ThreadSources } from 'pith/skill_registry';
 import { webRead } from 'pith/web';
@@ -8,6 +8,9 @@ import { OutsideSources } from './outside-sources.ts';
 import { isWaiting } from './proposal/states.ts';
 import { proposeTool } from './tools/propose-tool.ts';
 import { reviewTool } from './tools/review-tool.ts';
+
+/** What a reviewer answers with: it is never among the tools of an extension that is named as a whole. */
+const REVIEWING = 'skill_proposals/review_skill_proposal';
 
 /** Takes changes of skills that agents propose, and puts in place what a person agrees to. */
 export default class SkillProposalsExtension implements ToolProvider, TurnProvider, CommandProvider {
@@ -55,6 +58,22 @@ export default class SkillProposalsExtension implements ToolProvider, TurnProvid
   async getCommands(): Promise<readonly Command[]> {
     const { proposalCommands } = await import('./commands/commands.ts');
     return proposalCommands(this.#context, (await this.#parts()).decisions);
+  }
+
+  /** A reviewer that cannot answer leaves each proposal to people, who should know. */
+  async findings(): Promise<readonly Diagnostic[]> {
+    const { agents, config: settings } = this.#context;
+    const { reviewer } = settings;
+    if (reviewer === undefined) return [];
+    const finding = (message: string, cure: string): Diagnostic => ({ severity: 'warning', code: 'reviewer_unusable', message, cure });
+    const name = "'extensions.skill_proposals.reviewer'";
+    try {
+      const { usesTools } = await agents.find(reviewer);
+      if (usesTools.includes(REVIEWING)) return [];
+      return [finding(`${name}: the agent '${reviewer}' cannot answer, so nothing is reviewed`, `add ${REVIEWING} to its uses_tools`)];
+    } catch (error) {
+      return [finding(`${name}: ${messageOf(error)}`, 'name an agent that can run')];
+    }
   }
 
   async #candidate(id: string): ReturnType<SkillProposals['candidate']> {

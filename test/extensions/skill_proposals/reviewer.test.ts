@@ -60,6 +60,18 @@ describe('a reviewing agent', () => {
     expect([await status(id), skill()]).toEqual(['open', LETTERS]);
   });
 
+  it.each([
+    ['nobody', /no agent 'nobody'|'nobody'/, 'name an agent that can run'],
+    ['reader', /the agent 'reader' cannot answer/, 'add skill_proposals/review_skill_proposal to its uses_tools'],
+  ])('P4 doctor says where the reviewer %s can review nothing', async (reviewer, message, cure) => {
+    const { pith } = await proposalsKernel({}, { config: `extensions: { skill_proposals: { reviewer: ${reviewer} } }\n` });
+    const { notes } = await pith.kernel.doctor();
+    expect(notes.find(({ code }) => code === 'reviewer_unusable')).toMatchObject({
+      message: expect.stringMatching(message),
+      cure,
+    });
+  });
+
   it('P17 never approves what was written after text from outside, or what is dangerous', async () => {
     const other = await judged(', reviewer_may_approve: true', { userId: 'mallory' });
     expect([other.state, other.skill()]).toEqual(['open', LETTERS]);
