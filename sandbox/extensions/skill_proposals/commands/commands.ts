@@ -148,7 +148,7 @@ function reopen(decisions: Decisions): Command {
   return {
     path: 'skills proposals reopen',
     needsTrust: true,
-    description: 'Open a proposal again that was rejected, superseded or has expired',
+    description: 'Open a proposal again that was rejected or superseded, or has expired',
     arguments: [ID],
     async run({ arguments: { id } }, io) {
       const entry = await decisions.reopen((await decisions.proposals.find(String(id), canReopen)).id);

@@ -12,7 +12,7 @@ export function accept(drafts: Pick<SkillDrafts, 'look' | 'accept'>, registry: S
   const command: Command = {
     path: 'skills accept',
     needsTrust: true,
-    description: 'Show a new skill that an agent wrote, and have it offered',
+    description: 'Show a new skill that an agent wrote, or what changed a skill outside, and accept it',
     arguments: [{ name: 'id', description: 'as skills list --all shows it', required: true }],
     options: [{ name: 'digest', type: 'string', description: 'accept without a question what has this digest, as this command showed it' }],
     async run(input, io) {
@@ -40,7 +40,7 @@ export function accept(drafts: Pick<SkillDrafts, 'look' | 'accept'>, registry: S
 async function isWanted({ id, digest }: Pick<SkillDraft, 'id' | 'digest'>, wanted: unknown, io: CommandIO): Promise<boolean> {
   if (typeof wanted === 'string') {
     if (wanted === digest) return true;
-    throw new PithError('skill_edited', `the draft '${id}' is not what has that digest`, {
+    throw new PithError('skill_edited', `nothing was accepted: '${id}' does not have that digest`, {
       cure: `it is shown above; to accept it: --digest ${digest}`,
     });
   }
