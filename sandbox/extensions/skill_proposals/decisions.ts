@@ -42,9 +42,9 @@ export class Decisions {
     const done = await proposals.change(async (entries) => {
       const entry = entries.find((each) => each.id === id);
       if (entry?.state === 'approved') return 'already';
-      if (entry === undefined || entry.proposal === null) throw changed(id, 'its file was changed');
+      if (entry === undefined || entry.proposal === null) throw changed(id, 'was changed');
       const fit = await proposals.candidates.fit(entry.proposal);
-      if ('conflicts' in fit || reviewDigest(entry.proposal, fit) !== shown.digest) throw changed(id, 'it, or the skill, was changed');
+      if ('conflicts' in fit || reviewDigest(entry.proposal, fit) !== shown.digest) throw changed(id, 'or the skill was changed');
       signal?.throwIfAborted();
       const applying = await proposals.move(entry, 'apply', { ...proposals.decided(by), target: fit.after.digest });
       try {
@@ -81,7 +81,7 @@ export class Decisions {
   #move(id: string, work: (entry: Entry) => Promise<Entry>): Promise<Entry> {
     return this.proposals.change(async (entries) => {
       const entry = entries.find((each) => each.id === id);
-      if (entry === undefined) throw changed(id, 'it is gone');
+      if (entry === undefined) throw changed(id, 'was removed');
       return work(entry);
     });
   }
@@ -92,7 +92,7 @@ export class Decisions {
     try {
       const from = path.posix.basename(target.folder);
       await writeSkillTree(await readSkillTree(after.directory), path.join(staged, from));
-      if ((await treeDigest(path.join(staged, from))) !== after.digest) throw changed(id, 'its copy was changed');
+      if ((await treeDigest(path.join(staged, from))) !== after.digest) throw changed(id, 'or its copy was changed');
       const expects = target.isOwnCopy ? null : present.digest;
       const note = { how: 'proposal', by: author, reason: justification, proposal: id } as const;
       await this.#writer.change(staged, [{ folder: target.folder, id: '', from, entry: null, expects }], note);
@@ -105,7 +105,7 @@ export class Decisions {
 const UNDECIDED = { decided_by: null, decided: null, reason: null, target: null } as const;
 
 function changed(id: string, why: string): PithError {
-  return new PithError('proposal_changed', printableLine(`nothing was changed: ${why} since the proposal '${id}' was shown`), {
+  return new PithError('proposal_changed', printableLine(`nothing was applied: the proposal '${id}' ${why} since it was shown`), {
     cure: `look at it again with: pith skills proposals show ${printableLine(id)}`,
   });
 }

@@ -13,7 +13,7 @@ export class Notices {
   opened(proposal: Proposal): Promise<void> {
     const { id, author, skill, justification, sources } = proposal;
     const from = sources.length === 0 ? '' : ' It was written after text from outside.';
-    const why = printableLine(justification, LONGEST_WHY);
+    const why = sentence(justification);
     return this.#notify(
       proposal,
       `The agent ${author} proposes a change to the skill ${skill}: ${why}${from} See: ${command(`show ${id}`)}`,
@@ -25,7 +25,7 @@ export class Notices {
     const { id, skill, recommendation } = proposal;
     if (recommendation === null) return Promise.resolve();
     const said = recommendation.verdict === 'approve' ? 'recommends' : 'advises against';
-    const why = printableLine(recommendation.reason, LONGEST_WHY);
+    const why = sentence(recommendation.reason);
     return this.#notify(
       proposal,
       `The agent ${recommendation.by} ${said} the change to the skill ${skill}: ${why} See: ${command(`show ${id}`)}`,
@@ -35,8 +35,8 @@ export class Notices {
   /** An agent decided in the place of a person. */
   decided(proposal: Proposal): Promise<void> {
     const { id, skill, status, decided_by: by, reason } = proposal;
-    const why = reason === null ? '' : `: ${printableLine(reason, LONGEST_WHY)}`;
-    return this.#notify(proposal, `The agent ${by} ${status} the change to the skill ${skill}${why}. See: ${command(`show ${id}`)}`);
+    const why = reason === null ? '.' : `: ${sentence(reason)}`;
+    return this.#notify(proposal, `The agent ${by} ${status} the change to the skill ${skill}${why} See: ${command(`show ${id}`)}`);
   }
 
   expired({ proposal }: Entry): Promise<void> {
@@ -57,6 +57,12 @@ export class Notices {
       this.context.logger.warn('people could not be notified of a proposal', { id, thread, reason: messageOf(error) });
     }
   }
+}
+
+/** What an agent said, shortened, with an end. */
+function sentence(text: string): string {
+  const line = printableLine(text, LONGEST_WHY).trimEnd();
+  return /[.!?…。]$/u.test(line) ? line : `${line}.`;
 }
 
 /** A channel in which commands begin with a slash writes it so. */

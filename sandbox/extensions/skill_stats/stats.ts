@@ -50,7 +50,10 @@ export function stats(context: StatsContext, ledger: Ledger): Command {
     ],
     async run({ arguments: { id }, options }, io) {
       const days = Number(options['days']);
-      if (!Number.isFinite(days) || days <= 0) throw new PithError('usage', `--days must be a number above 0, not '${days}'`);
+      if (!Number.isFinite(days) || days <= 0)
+        throw new PithError('usage', `--days must be a number above 0, not '${days}'`, {
+          cure: 'leave it out, or write a number such as 30',
+        });
       const agent = typeof options['agent'] === 'string' ? (await context.agents.find(options['agent'])).id : undefined;
       const filter: Filter = { since: context.clock.now() - days * DAY_MS, ...(agent === undefined ? {} : { agent }) };
       await ledger.flush();

@@ -48,7 +48,10 @@ export function suggest(context: SuggestContext, ledger: Pick<Ledger, 'flush'>):
     options: [{ name: 'days', type: 'number', description: 'how many days back', default: DEFAULT_DAYS }],
     async run({ options }, io) {
       const days = Number(options['days']);
-      if (!Number.isFinite(days) || days <= 0) throw new PithError('usage', `--days must be a number above 0, not '${days}'`);
+      if (!Number.isFinite(days) || days <= 0)
+        throw new PithError('usage', `--days must be a number above 0, not '${days}'`, {
+          cure: 'leave it out, or write a number such as 30',
+        });
       await ledger.flush();
       print(await suggestionsOf(context, days), days, io);
       return 0;

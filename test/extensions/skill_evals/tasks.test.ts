@@ -67,7 +67,7 @@ describe('pith skills eval with a model', () => {
   it('P15 above the setting it asks, and without a person it runs nothing; --yes and --offline decide', async () => {
     const { pith, server } = await evalProject({ evals: EVALS, settings: settings('repeats: 1, ask_above: 1') });
     const asked = await pith('skills', 'eval', 'letters');
-    expect(asked).toMatchObject({ code: 1, err: expect.stringContaining('are more than 1, and nobody can be asked; add --yes') });
+    expect(asked).toMatchObject({ code: 1, err: expect.stringContaining(': more than 1 need a yes; add --yes') });
     const offline = await pith('skills', 'eval', 'letters', '--offline');
     expect(offline).toMatchObject({ code: 0, out: expect.stringContaining('1 task was not run: --offline.') });
     expect(modelRequests(server)).toEqual([]);

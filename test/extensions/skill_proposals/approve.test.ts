@@ -75,7 +75,7 @@ describe('approving a proposal', () => {
     expect(await codeOf(run(['skills', 'proposals', 'approve', id]))).toBe('proposal_changed');
     expect(skill()).toContain('Be kind.\n\n1. Ask for the address.\n2. Write the letter.\n');
     const { text, asked } = await typed(`skills proposals approve ${id}`, 'yes');
-    expect(text).toContain('It, or the skill, was changed since it was shown:');
+    expect(text).toContain('The proposal or the skill was changed since it was shown:');
     expect(text).toContain('merged');
     expect(asked).toHaveLength(1);
     expect(skill()).toBe(CHANGED.replace('# Letters', '# Letters\n\nBe kind.'));

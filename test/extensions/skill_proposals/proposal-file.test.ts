@@ -63,6 +63,7 @@ it('P21 a file that is no proposal says what is wrong with it', () => {
   expect(problem(text.replace('# Evidence', '# Nothing'))).toContain('one of its sections');
   expect(problem(text.replace('status: open', 'status: [open'))).toContain('its frontmatter cannot be read');
   expect(problem(text.replace('status: open', 'status: stale'))).toContain("'status' in its frontmatter");
+  expect(problem(text.replace('status: open', 'status: open\ncolour: red'))).toMatch(/^its frontmatter is not valid: .*colour/u);
   expect(problem(text.replace('id: letters-1', 'id: letters-2'))).toContain("its id is 'letters-2'");
   expect(read('x')).toMatchObject({ id: 'letters-1', state: 'malformed', proposal: null });
 });

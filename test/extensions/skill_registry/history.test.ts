@@ -136,6 +136,7 @@ describe('P7: the history of a skill', () => {
     expect([readFileSync(file, 'utf8'), existsSync(box.folder)]).toEqual(['{"id":', true]);
     for (const [damaged, why] of [
       ['{"id":5}', "'id' is not valid"],
+      ['[]', 'the file is not valid'],
       ['gone\nwrong', 'not valid JSON'],
     ] as const) {
       writeFileSync(file, damaged);

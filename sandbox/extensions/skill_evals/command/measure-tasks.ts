@@ -96,7 +96,7 @@ async function agreed(runs: number, { model }: ReadyWorker, { context, runner, i
   io.error(`${what}; at most ${numberText(maxRuns)} runs and ${numberText(maxTokens)} tokens (extensions.skill_evals).`);
   if (runs <= askAbove || input.options['yes'] === true) return true;
   if (!io.interactive)
-    throw new PithError('confirmation_needed', `${what} are more than ${numberText(askAbove)}, and nobody can be asked`, {
+    throw new PithError('confirmation_needed', `nobody can be asked about ${what}: more than ${numberText(askAbove)} need a yes`, {
       cure: 'add --yes',
     });
   return (await io.ask(`${what}. Go on?`, { choices: ['yes', 'no'] })) === 'yes';

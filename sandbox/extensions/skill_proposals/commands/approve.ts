@@ -117,7 +117,7 @@ async function agreed(
   const [serious] = review.newScan.filter(({ severity }) => severity === 'high');
   if (io.interactive) {
     if (!(yes && isSeen)) {
-      if (seen !== null && !isSeen) io.print('It, or the skill, was changed since it was shown:\n');
+      if (seen !== null && !isSeen) io.print('The proposal or the skill was changed since it was shown:\n');
       printReview(review, io, now);
       await shown.keep(entry.id, review.digest, io);
       io.print('');
@@ -134,7 +134,7 @@ async function agreed(
   if (!isSeen)
     throw new PithError(
       'proposal_changed',
-      printableLine(`nothing was changed: '${entry.id}', or the skill, was changed since it was shown`),
+      printableLine(`nothing was applied: the proposal '${entry.id}' or the skill was changed since it was shown`),
       {
         cure: `look at it again with: pith skills proposals show ${entry.id}`,
       },

@@ -46,7 +46,8 @@ export function entryOf(file: Entry['file']): Entry {
   const { data, error } = headSchema.safeParse(value);
   if (error !== undefined) {
     const [issue] = error.issues;
-    return malformed(`'${issue?.path.join('.') ?? ''}' in its frontmatter: ${issue?.message ?? 'not valid'}`);
+    const place = issue === undefined || issue.path.length === 0 ? 'its frontmatter' : `'${issue.path.join('.')}' in its frontmatter`;
+    return malformed(`${place} is not valid: ${issue?.message ?? ''}`);
   }
   if (data.id !== name) return malformed(`its id is '${data.id}', and its file has another name`);
   const proposal = { ...data, diff: `${diff}\n`, justification: unquoted(justification ?? ''), evidence: unquoted(evidence ?? '') };

@@ -168,7 +168,7 @@ function refused(its: readonly Entry[], diff: string, { clock, config }: Context
   if (open.length < config.most_open) return null;
   return toolError(
     'proposals_full',
-    `${counted(open.length, 'proposal')} for this skill wait for a person already (${open.map(({ id }) => id).join(', ')}); wait until one is decided`,
+    `${counted(open.length, 'proposal')} for this skill ${open.length === 1 ? 'waits' : 'wait'} for a person already (${open.map(({ id }) => id).join(', ')}); wait until one is decided`,
   );
 }
 

@@ -73,7 +73,7 @@ export class HistoryFiles {
     if (bytes === null) return null;
     try {
       const { data, error } = schema().safeParse(JSON.parse(String(bytes)));
-      if (data === undefined) throw new Error(`'${error.issues[0]?.path.join('.')}' is not valid`);
+      if (data === undefined) throw new Error(`${pathOf(error.issues[0]?.path)} is not valid`);
       const { versions, ...rest } = data;
       return { ...rest, versions: versions.map((version, at) => ({ number: at + 1, ...version })) };
     } catch (error) {
@@ -107,6 +107,10 @@ export class HistoryFiles {
   async write(history: RecordedHistory): Promise<void> {
     await this.#folder.write(nameOf(history.id, history.label), JSON.stringify(history));
   }
+}
+
+function pathOf(path: readonly PropertyKey[] = []): string {
+  return path.length === 0 ? 'the file' : `'${path.join('.')}'`;
 }
 
 function nameOf(id: string, label: string): string {
