@@ -187,7 +187,8 @@ export class ChildEvents implements Events {
     return this.peer[durable ? 'call' : 'notify']('events.publish', [id, payload, options]);
   }) as Events['publish'];
 
-  readonly handle = ((topic: string | Topic, listener: Listener) => {
+  readonly handle = ((topic: string | Topic | undefined, listener: Listener) => {
+    if (topic === undefined) return () => undefined; // of an optional dependency that is not there
     const { id } = topicOf(topic);
     const known = this.#listeners.get(id) ?? new Set();
     this.#listeners.set(id, known);

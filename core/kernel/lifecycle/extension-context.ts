@@ -78,7 +78,8 @@ function unnamedSecret(id: string, name: string, hint: string, { isBare, home, s
 
 function eventsOf(runtime: Runtime, declaration: Declaration, scope: Scope): Events {
   const { id } = declaration;
-  const handle = (given: string | Topic, listener: (payload: object) => void | Promise<void>): (() => void) => {
+  const handle = (given: string | Topic | undefined, listener: (payload: object) => void | Promise<void>): (() => void) => {
+    if (given === undefined) return () => undefined; // of an optional dependency that is not there
     const { id: topic, durable } = topicOf(given);
     if (isWithheld(declaration, `hears ${topic}`)) return () => undefined;
     const refused = refusedListening(declaration, topic);

@@ -134,9 +134,9 @@ describe('a protocol and a topic of a third party, of which no line of core know
       const files = {
         'extensions/lone/manifest.yaml': 'id: lone\nentrypoint: main.ts\nprovides: [tool]\noptional_depends_on: [acme]\n',
         'extensions/lone/main.ts': `import { defineTool, z } from 'pith';
-import { Ranker } from 'pith/acme';
+import { Ranker, shelved } from 'pith/acme';
 export default class {
-  constructor(context) { this.found = context.find(Ranker).length; }
+  constructor(context) { this.found = context.find(Ranker).length; context.own(context.events.handle(shelved, () => {})); }
   getTools() { return [defineTool({ name: 'count', description: 'Counts.', input: z.object({}), execute: () => this.found })]; }
 }
 `,
