@@ -262,6 +262,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
     'a skill, in a new folder that the state module or the journaled writer gave',
   ],
   ['sandbox/extensions/skill_proposals/proposal/fit.ts', 'renames in a folder that the state module has made'],
+  ['sandbox/extensions/skill_registry/writing/proposal-files.ts', 'renames into a folder that the state module has made'],
   ['packages/skill-conformance/fixture.ts', 'skills of tests, in a folder of its own below the temporary one'],
   ['packages/skill-conformance/check-loader.ts', 'the same'],
   ['packages/skill-files/tree/copy-skill.ts', 'a copy with a random name in a folder that the state module has made'],
