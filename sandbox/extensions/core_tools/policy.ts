@@ -5,6 +5,9 @@ import { sha256 } from '@pith/plain-data';
 import type { DraftedFile, SkillDrafts } from 'pith/skill_registry';
 import { proposalCure } from '@pith/skill-files';
 
+/** By it an agent proposes a change of a skill. */
+const PROPOSING = 'skill_proposals/propose_skill_update';
+
 /** A file that a tool is about to write. */
 export interface WrittenFile {
   readonly names: readonly string[];
@@ -75,12 +78,12 @@ export class Policy {
     if (guard?.kind === 'skill')
       throw new FileRefused(
         'use_proposal',
-        `'${names.join('/')}' belongs to the skill '${guard.skill}', which exists: ${proposalCure(turn)}`,
+        `'${names.join('/')}' belongs to the skill '${guard.skill}', which exists: ${proposalCure(PROPOSING, turn)}`,
       );
     if (drafts !== null && (await this.isOfSkills(names, drafts)))
       throw new FileRefused(
         'use_proposal',
-        `'${names.join('/')}' is in a folder of skills, where only people write: ${proposalCure(turn)}; a new skill is made as skills/<id>/SKILL.md`,
+        `'${names.join('/')}' is in a folder of skills, where only people write: ${proposalCure(PROPOSING, turn)}; a new skill is made as skills/<id>/SKILL.md`,
       );
     return guard?.why ?? null;
   }

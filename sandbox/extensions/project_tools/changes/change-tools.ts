@@ -8,6 +8,9 @@ import { applyEdits } from './edits.ts';
 import { changeQuestion, countOf, editedBytes, inStyleOf, requireApproved, textBefore, type TextChange } from './text-change.ts';
 import type { UndoLog } from './undo-log.ts';
 
+/** By it an agent proposes a change of a skill. */
+const PROPOSING = 'skill_proposals/propose_skill_update';
+
 const path = z.string().min(1).describe('Relative to the project, such as "src/main.ts".');
 
 const edits = z.object({
@@ -81,7 +84,7 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
     if (await project.isOfSkills(names))
       throw new FileRefused(
         'use_proposal',
-        `'${names.join('/')}' is in a folder of skills, where only people write: ${proposalCure(turn)}`,
+        `'${names.join('/')}' is in a folder of skills, where only people write: ${proposalCure(PROPOSING, turn)}`,
       );
     const change = await plan(call, names);
     if (change.before?.equals(change.after)) throw new FileRefused('edit_empty', `'${change.names.join('/')}' has this text already`);

@@ -24,6 +24,9 @@ import type { DraftRecord } from './draft-records.ts';
 import { howOf, takenBackBy } from './outside-changes.ts';
 import { lookAt, textOf, type Looked } from './draft-review.ts';
 
+/** By it an agent proposes a change of a skill. */
+const PROPOSING = 'skill_proposals/propose_skill_update';
+
 export interface DraftPorts {
   readonly context: Pick<ExtensionContext<SkillsConfig>, 'id' | 'find' | 'clock' | 'config' | 'events' | 'logger'>;
   readonly registry: SkillRegistry;
@@ -56,7 +59,7 @@ export class Drafts implements SkillDrafts {
     const snapshot = await registry.fresh();
     const known = snapshot.skills.get(id);
     if ((known !== undefined && known.state !== 'draft') || existsSync(path.join(this.ports.places.sandbox, 'skills', given)))
-      throw new PithError('use_proposal', `the skill '${printableLine(given)}' exists: ${proposalCure(turn)}`);
+      throw new PithError('use_proposal', `the skill '${printableLine(given)}' exists: ${proposalCure(PROPOSING, turn)}`);
     if (context.config.new_skills === 'never')
       throw new PithError('not_allowed', 'agents write no new skills here (skills.new_skills: never)', {
         cure: 'describe the skill to the person',
@@ -251,7 +254,7 @@ export class Drafts implements SkillDrafts {
         if (skill.state !== 'offered' || likenessOf(words, wordsOf(skill)) === null) continue;
         throw new PithError(
           'use_proposal',
-          `'${id}' would be nearly the skill '${printableLine(skill.id)}': ${proposalCure(turn, skill.id)}, or say in the description what '${id}' alone is for`,
+          `'${id}' would be nearly the skill '${printableLine(skill.id)}': ${proposalCure(PROPOSING, turn, skill.id)}, or say in the description what '${id}' alone is for`,
         );
       }
     return this.#search(id, fields.description, snapshot);
