@@ -14,7 +14,7 @@ const open = (
   env: Record<string, string> = {},
 ): Promise<TestKernel> =>
   kernelOf({
-    only: ['embedding', 'orchestrator'],
+    only: ['embedding', 'orchestrator', 'skill_evals'],
     env,
     flags: { extensions: { embedding }, skills: { sources: { replace: ['sandbox/skills'] }, poll_seconds: 0, ...skills } },
     files: { 'skills/paper-money/SKILL.md': skillText({ name: 'paper-money', description: 'Sorts invoices.' }) },
