@@ -5,7 +5,7 @@ import type { Skill, SkillState, Snapshot } from './skill.ts';
 import { Bodies, type SkillBody } from './bodies.ts';
 import type { CopiedFile, SkillsChange } from './contract.ts';
 import { DraftFiles } from './drafts/draft-files.ts';
-import { OutsideChanges } from './drafts/outside-changes.ts';
+import { OutsideChanges, reasonOf } from './drafts/outside-changes.ts';
 import { DraftRecords } from './drafts/draft-records.ts';
 import { buildSnapshot, changeBetween } from './scan/snapshot.ts';
 import { findSkill } from './scan/names.ts';
@@ -185,6 +185,13 @@ export class SkillRegistry {
     return copy === undefined || source === undefined || this.trust.isTrustedCopy(source, { ...skill, declared: skill }, copy);
   }
 
+  /** The skill, or its recorded version where a program changed it that nothing confines; null: it may not be used. */
+  async usable(skill: Skill): Promise<Skill | null> {
+    const change = await this.outside.heldBack(skill);
+    const used = change === null ? skill : await this.outside.recorded(change);
+    return used !== null && (await this.isStillTrusted(used)) ? used : null;
+  }
+
   /** Rescans until `signal` aborts: every `poll_seconds`, and sooner when the file system hints at a change. */
   async watch(signal: AbortSignal): Promise<void> {
     const { clock, logger, config } = this.options;
@@ -293,6 +300,8 @@ export class SkillRegistry {
     const source = this.sources.find(({ label }) => label === skill.source);
     if (source === undefined) return null;
     const subject = { ...skill, declared: skill };
+    const change = await this.outside.heldBack(skill);
+    if (change !== null) return reasonOf(change);
     const reason = await this.trust.reasonAgainst(source, subject);
     if (reason !== null || read === undefined || read.stale !== undefined) return reason;
     return (await this.trust.isTrustedText(source, subject, skill.file, read.sha256)) ? null : 'it changed while it was read';

@@ -87,6 +87,25 @@ describe('P20: what a program changes that nothing confines', () => {
     expect(await kernel.print('skills list --all')).not.toContain('changed outside');
   });
 
+  it('P20: the recorded version is used in the very turn that changed it, too', async () => {
+    const kernel = await world(agent('worker', 'uses_tools: [rogue, skill_registry]'));
+    expect(await kernel.body()).toContain('AS-RECORDED');
+    const write = call('rogue', { file: 'skills/letters/SKILL.md', text: HOSTILE });
+    const read = (name: string, input: object = {}) => call(name, { skill_id: 'letters', ...input });
+    const spoil = call('rogue', { file: 'skills/letters/references/a.md', text: 'HOSTILE' });
+    const { results } = await kernel.turn(
+      'worker',
+      'build',
+      write,
+      spoil,
+      read('read_skill'),
+      read('read_skill_resource', { path: 'references/a.md' }),
+    );
+    expect(JSON.stringify(results.at(-2))).toContain('AS-RECORDED');
+    expect(JSON.stringify(results.at(-1))).toContain('one');
+    expect(JSON.stringify(results.slice(-2))).not.toContain('HOSTILE');
+  });
+
   it('P20: a skill that comes this way is offered to nobody', async () => {
     const kernel = await world();
     await kernel.turn(

@@ -92,16 +92,37 @@ export class OutsideChanges {
     if (before === undefined) return [];
     const found: OutsideChange[] = [];
     for (const subject of this.#subjects(await snapshot())) {
-      const key = keyOf(subject);
-      const { count, serves, state } = before.skills.get(key) ?? { count: 0, serves: null, state: null };
-      if (state !== null && (await this.#stateOf(subject, state)) === state) continue;
-      const last = (await this.ports.history.record(subject)).versions.slice(count).at(-1);
-      if (last === undefined || isAuthored(last) || last.digest === serves) continue;
-      const change = { ...subject, serves, program: before.program, at: this.ports.clock.now() };
-      await this.#folder.write(`${sha256(key)}.json`, JSON.stringify(change));
+      const change = await this.#changeOf(subject, before);
+      if (change === null) continue;
+      await this.#folder.write(`${sha256(keyOf(change))}.json`, JSON.stringify(change));
       found.push(change);
     }
     return found;
+  }
+
+  /** What holds the skill back now, also while the turn still goes on in which it changed; null: nothing does. */
+  async heldBack(skill: Skill): Promise<OutsideChange | null> {
+    const changes = this.all();
+    if (changes.length === 0 && this.#turns.size === 0) return null;
+    const subject = this.ports.history.subjectOf(skill);
+    if (subject === null) return null;
+    const key = keyOf(subject);
+    for (const before of this.#turns.values()) {
+      const change = await this.#changeOf(subject, await before);
+      if (change !== null) return change;
+    }
+    return changes.find((change) => keyOf(change) === key) ?? null;
+  }
+
+  /** The version that is used in its place; null: none is kept. */
+  async recorded({ serves, id }: Pick<OutsideChange, 'serves' | 'id'>): Promise<Skill | null> {
+    if (serves === null) return null;
+    try {
+      return await this.ports.versions.at(KEPT_VERSION + serves, id);
+    } catch (error) {
+      this.ports.logger.warn(`the recorded version of the skill '${id}' cannot be used: ${messageOf(error)}`);
+      return null;
+    }
   }
 
   /** A person wants it as it is now. */
@@ -118,7 +139,7 @@ export class OutsideChanges {
       if (live === undefined) continue;
       const last = (await this.ports.history.record(change)).versions.at(-1);
       if (last === undefined || last.digest === change.serves || isAuthored(last)) this.accept(change); // it is as it was, or a person put it right
-      else next = inPlace(next, live, { change, kept: await this.#kept(change) });
+      else next = inPlace(next, live, { change, kept: await this.recorded(change) });
     }
     return next;
   }
@@ -148,14 +169,13 @@ export class OutsideChanges {
     return stamp || (await treeDigest(this.ports.history.directoryOf(subject)).catch(() => 'unreadable'));
   }
 
-  async #kept({ serves, id }: OutsideChange): Promise<Skill | null> {
-    if (serves === null) return null;
-    try {
-      return await this.ports.versions.at(KEPT_VERSION + serves, id);
-    } catch (error) {
-      this.ports.logger.warn(`the recorded version of the skill '${id}' cannot be used: ${messageOf(error)}`);
-      return null;
-    }
+  /** What a program did to a skill since it was looked at; null: nothing, or somebody said that they did it. */
+  async #changeOf(subject: HistorySubject, { program, skills }: Before): Promise<OutsideChange | null> {
+    const { count, serves, state } = skills.get(keyOf(subject)) ?? { count: 0, serves: null, state: null };
+    if (state !== null && (await this.#stateOf(subject, state)) === state) return null;
+    const last = (await this.ports.history.record(subject)).versions.slice(count).at(-1);
+    if (last === undefined || isAuthored(last) || last.digest === serves) return null;
+    return { ...subject, serves, program, at: this.ports.clock.now() };
   }
 
   #subjects({ all }: Snapshot): readonly HistorySubject[] {
@@ -171,7 +191,7 @@ function inPlace(
   live: Skill,
   { change, kept }: { readonly change: OutsideChange; readonly kept: Skill | null },
 ): Snapshot {
-  const reason = `changed outside: it ${howOf(change)} while ${change.program} ran, which nothing confines`;
+  const reason = reasonOf(change);
   const cure = `look at it and decide: pith skills accept ${change.id}${change.serves === null ? '' : `, or ${takenBackBy(change)}`}`;
   const message = `${reason}${kept === null ? '' : '; the version before is used'}`;
   const finding = { severity: 'warning', code: CHANGED_OUTSIDE, message, file: live.file, cure } as const;
@@ -180,6 +200,11 @@ function inPlace(
   const skills = new Map(snapshot.skills);
   if (skills.get(live.id) === live) skills.set(live.id, kept ?? all.find(({ id, state }) => id === live.id && state === 'offered') ?? held);
   return Object.freeze({ ...snapshot, skills, all });
+}
+
+/** Why the skill is not used as it is now. */
+export function reasonOf(change: Pick<OutsideChange, 'serves' | 'program'>): string {
+  return `changed outside: it ${howOf(change)} while ${change.program} ran, which nothing confines`;
 }
 
 /** As the beginning of a sentence about it. */

@@ -46,7 +46,7 @@ export async function skillFor(
 ): Promise<Skill | Failed> {
   const snapshot = await ports.turns.snapshotOf(turn);
   const found = requireSkill(snapshot, ports.cache.scope(snapshot, turn.agent), name, search);
-  return isToolResult(found) || (await ports.registry.isStillTrusted(found)) ? found : noLongerTrusted(found);
+  return isToolResult(found) ? found : ((await ports.registry.usable(found)) ?? noLongerTrusted(found));
 }
 
 /** One part of a skill's body, and what the turn is said to have loaded by it. */
