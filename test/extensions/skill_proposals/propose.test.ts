@@ -164,12 +164,16 @@ describe('propose_skill_update', () => {
     const moved = await propose(
       'diff --git a/evals/evals.yaml b/references/x.md\nsimilarity index 100%\nrename from evals/evals.yaml\nrename to references/x.md\n',
     );
-    expect(moved).toMatchObject({ error: 'proposal_invalid', message: expect.stringContaining('stay where they are') });
+    expect(moved).toMatchObject({ error: 'proposal_invalid', message: expect.stringContaining('which only people read') });
     const copied = await propose(
       'diff --git a/evals/evals.yaml b/evals/copy.yaml\nsimilarity index 100%\ncopy from evals/evals.yaml\ncopy to evals/copy.yaml\n',
     );
-    expect(copied).toMatchObject({ status: 'open' });
-    expect(JSON.stringify([guess, moved, copied])).not.toMatch(/aunt|ABC/);
+    const right = await propose(
+      '--- a/evals/evals.yaml\n+++ b/evals/evals.yaml\n@@ -1,2 +1,3 @@\n triggers:\n   - { text: held out aunt ABC-123, should: load }\n+  - { text: more, should: load }\n',
+    );
+    // A guess that fits gets the answer of one that does not.
+    expect([moved, copied, right]).toEqual([guess, guess, guess]);
+    expect(JSON.stringify(guess)).not.toMatch(/aunt|ABC/);
   });
 
   it('P2 a skill that is a link is not changed', async () => {

@@ -49,9 +49,10 @@ function apply(files: Map<string, SkillFile>, patch: FilePatch): void {
   if (from !== null && old === undefined) throw new Unfit(`'${from}' is not a file of this skill`);
   if (from === null && files.has(to!)) throw new Unfit(`'${to}' exists already: change it by hunks against its text`);
   if (old !== undefined && notTextAt(old.bytes) !== null) throw new Unfit(`'${from}' is not text, so a diff cannot change it`);
-  const isCase = from !== null && isCaseOfSkill(from);
-  if (isCase && to !== null && !isCaseOfSkill(to)) throw new Unfit(`'${from}' has cases of the skill, which stay where they are`);
-  const text = isCase ? appliedUnseen(old!, patch) : applyTo(old?.bytes.toString() ?? '', patch);
+  // Whether a hunk fits would tell what a case says that is held out (P13).
+  if (from !== null && isCaseOfSkill(from))
+    throw new Unfit(`'${from}' has cases of the skill, which only people read and change: say in the justification what cases you want`);
+  const text = applyTo(old?.bytes.toString() ?? '', patch);
   if (from !== null && !isCopy) files.delete(from);
   if (to === null) {
     if (text !== '') throw new Unfit(`'${from}' is removed, but the diff leaves lines of it`);
@@ -59,16 +60,6 @@ function apply(files: Map<string, SkillFile>, patch: FilePatch): void {
   }
   if (to !== from && files.has(to)) throw new Unfit(`'${to}' exists already`);
   files.set(to, { bytes: Buffer.from(text), executable: executable ?? old?.executable ?? false });
-}
-
-/** Nothing of a case may be in a message: agents never read those that are held out (P13). */
-function appliedUnseen({ bytes }: SkillFile, patch: FilePatch): string {
-  try {
-    return applyTo(bytes.toString(), patch);
-  } catch (error) {
-    if (codeOf(error, '') === '') throw error;
-    throw new Unfit(`the hunks do not fit '${patch.from}', which only people read: describe the cases that you want in the justification`);
-  }
 }
 
 function requireInside(name: string): void {

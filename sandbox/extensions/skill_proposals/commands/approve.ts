@@ -75,10 +75,11 @@ export function approve(context: Context, decisions: Decisions, shown: Shown): C
 }
 
 /** The command that puts back what was there before: by its number in the history of the skill, or what the new copy hides. */
-async function undoOf(context: Context, { proposal: { skill }, fit }: Review): Promise<string> {
+async function undoOf(context: Context, { entry, proposal: { skill }, fit }: Review): Promise<string> {
   if (fit.target.isOwnCopy) return `remove ${printableLine(skill)}`;
   const versions = (await context.find(SkillHistory)[0]?.of(skill)) ?? [];
-  const before = versions.slice(0, -1).findLast(({ digest }) => digest !== null);
+  const applied = versions.findLastIndex(({ proposal }) => proposal === entry.id); // what a person did since comes after it
+  const before = versions.slice(0, Math.max(applied, 0)).findLast(({ digest }) => digest !== null);
   return before === undefined ? `history ${printableLine(skill)}` : `rollback ${printableLine(skill)} ${before.number}`;
 }
 
