@@ -13,7 +13,6 @@ export { LINK_REFUSED } from './scan/scan-findings.ts';
 export { DEPTH_LIMIT, NOTHING_FOUND, scanSource } from './scan/scan.ts';
 export { briefOf, clean, diagnosticJson, diagnosticText } from './text/brief.ts';
 export { catalogLine, catalogPurpose, lineOf, WHOLE_LINE } from './text/catalog-line.ts';
-export { proposalCure } from './text/proposal-cure.ts';
 export { PLACEHOLDERS, templateOf } from './text/template.ts';
 export { isComparable, likenessOf, type SkillWords, termsOf, wordsOf } from './lint/likeness.ts';
 export { lintSkill, lintSkills, skillFilesOf, type LintResult } from './lint/lint.ts';

@@ -3,10 +3,6 @@ import { codeOf, messageOf, type TurnInfo } from 'pith';
 import { FileRefused, GuardedPlaces, isInside, isSkillCase, isThere, type Jail, realPathOf } from '@pith/safe-files';
 import { sha256 } from '@pith/plain-data';
 import type { DraftedFile, SkillDrafts } from 'pith/skill_registry';
-import { proposalCure } from '@pith/skill-files';
-
-/** By it an agent proposes a change of a skill. */
-const PROPOSING = 'skill_proposals/propose_skill_update';
 
 /** A file that a tool is about to write. */
 export interface WrittenFile {
@@ -78,12 +74,12 @@ export class Policy {
     if (guard?.kind === 'skill')
       throw new FileRefused(
         'use_proposal',
-        `'${names.join('/')}' belongs to the skill '${guard.skill}', which exists: ${proposalCure(PROPOSING, turn)}`,
+        `'${names.join('/')}' belongs to the skill '${guard.skill}', which exists: ${await cureOf(drafts, turn)}`,
       );
     if (drafts !== null && (await this.isOfSkills(names, drafts)))
       throw new FileRefused(
         'use_proposal',
-        `'${names.join('/')}' is in a folder of skills, where only people write: ${proposalCure(PROPOSING, turn)}; a new skill is made as skills/<id>/SKILL.md`,
+        `'${names.join('/')}' is in a folder of skills, where only people write: ${await cureOf(drafts, turn)}; a new skill is made as skills/<id>/SKILL.md`,
       );
     return guard?.why ?? null;
   }
@@ -133,6 +129,11 @@ const STAGING = '.staging';
 const ORDINARY = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_ .()+,@=-]*$/u;
 /** Names that lead to the folder of a draft. */
 const DRAFT_DEPTH = 3;
+
+/** What an agent does in place of a change of a skill. */
+async function cureOf(drafts: SkillDrafts | null, turn: TurnInfo): Promise<string> {
+  return drafts?.proposalCure(turn) ?? 'propose a change to the person, who makes it';
+}
 
 /** The skill of whose draft this is a file; null: of none. */
 function draftOf(names: readonly string[]): string | null {

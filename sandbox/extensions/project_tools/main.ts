@@ -40,6 +40,7 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
     this.#project = openProject(context.use(Places), () => dirname(dirname(context.dataDirectory)), {
       notes,
       unconfined: async (program, turn) => context.find(SkillDrafts)[0]?.unconfined(program, turn),
+      proposalCure: async (turn) => context.find(SkillDrafts)[0]?.proposalCure(turn) ?? 'propose a change to the person, who makes it',
       skills: async () => context.find(SkillDrafts)[0]?.folders() ?? skillFolders(context.use(Places)),
     });
     this.#changes = {

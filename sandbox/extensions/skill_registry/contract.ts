@@ -220,6 +220,8 @@ export interface SkillLibrary {
   document(ref: string): Promise<RankerDocument>;
   /** The same of a folder that need not be a skill here, as that skill. null: it cannot be read. */
   documentAt(directory: string, id: string): Promise<RankerDocument | null>;
+  /** What all extensions that scan find in the folder of a skill; null: none is on. One that fails has not scanned, which is a finding. */
+  scan(directory: string): Promise<readonly SkillFinding[] | null>;
   /** Ids of the offered skills that have a line in the catalog of an agent that may read all, with a model of a large or unknown window. */
   catalogued(): Promise<readonly string[]>;
   /** Finds skills as a turn does, for a command: everything is sent to the ranker first. `agent`: among what it may read. */
@@ -237,6 +239,7 @@ export const SkillLibrary = defineProtocol<SkillLibrary>(
     isTrusted: method(),
     document: method(),
     documentAt: method(),
+    scan: method({ timeoutMs: 60_000 }),
     catalogued: method(),
     search: method({ timeoutMs: 60_000, signalAt: 2 }),
   },
@@ -509,6 +512,8 @@ export interface SkillDrafts {
   write(id: string, files: readonly DraftedFile[], turn: TurnInfo): Promise<readonly string[]>;
   /** Before a program runs that no sandbox holds back, such as an unconfined command: what it changes in skills during this turn waits for a person. */
   unconfined(program: string, turn: TurnInfo): Promise<void>;
+  /** What an agent does in place of a change of a skill, as the end of a sentence. */
+  proposalCure(turn: TurnInfo): Promise<string>;
   /** Rejects `skill_not_found`. */
   look(id: string): Promise<SkillDraft>;
   /** Makes it a skill, where it is what was shown. `by`: `person`, or the id of an agent. Rejects `skill_edited`, and what `skills.writer` rejects. */
@@ -523,6 +528,7 @@ export const SkillDrafts = defineProtocol<SkillDrafts>(
     folders: method(),
     write: method({ timeoutMs: 60_000 }),
     unconfined: method({ timeoutMs: 60_000 }),
+    proposalCure: method(),
     look: method({ timeoutMs: 60_000 }),
     accept: method({ timeoutMs: null }),
     discard: method({ timeoutMs: null }),

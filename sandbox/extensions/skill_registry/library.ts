@@ -12,6 +12,7 @@ import { documentOf } from './search/ranker-feed.ts';
 import { notOffered, type Skill, type Snapshot } from './skill.ts';
 import type { SkillBody } from './bodies.ts';
 import type { SkillRegistry } from './registry.ts';
+import { findingsIn } from './trust/findings-in.ts';
 import { namesVersion } from './versions/versions.ts';
 
 /** What the registry answers to the other extensions of its family. */
@@ -34,6 +35,10 @@ export class Library implements SkillLibrary {
     if (!this.ports.context.config.enabled) return { error: { code: 'skills_disabled', message: 'Skills are switched off.' } };
     const found = await skillFor(this.ports, name, turn);
     return 'ok' in found ? { error: found.error } : { skill: found };
+  }
+
+  scan(directory: string): ReturnType<SkillLibrary['scan']> {
+    return findingsIn(this.ports.context, directory);
   }
 
   async named(reference: string): Promise<SkillRecord> {

@@ -43,6 +43,7 @@ it('S12 what is not found says how much was looked at, where there are too many 
   const project = openProject({ project: root, sandbox: `${root}/sandbox`, home: null }, () => `${root}/data`, {
     skills: async () => [],
     unconfined: async () => undefined,
+    proposalCure: async () => '',
   })!;
   const entries = (type: Entry['type'], count: number) =>
     Array.from({ length: count }, (_, at) => ({ name: `${at}.ts`, type, size: 0, modified: '' }));

@@ -3,12 +3,9 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
-import { proposalCure } from '@pith/skill-files';
+import { proposalCure } from '../../../sandbox/extensions/skill_registry/drafts/proposal-cure.ts';
 import { skillText } from './skill-sandbox.ts';
 import { agent, call, lastResult, settings, skill, skillKernel, type SkillKernel } from './skill-kernel.ts';
-
-/** By it an agent proposes a change of a skill. */
-const PROPOSING = 'skill_proposals/propose_skill_update';
 
 const WITH_FILES = { only: ['core_tools', 'skill_registry', 'skill_search', 'skill_install'] };
 const writer = agent('writer', 'uses_tools: [core_tools, skill_registry]');
@@ -281,9 +278,9 @@ describe('existing skills', () => {
   });
 
   it('P3 a refusal leads an agent that finds tools to propose_skill_update, however its manifest names it', () => {
-    const cure = (findsTools: readonly string[]) => proposalCure(PROPOSING, { tools: [], agent: { findsTools } as never });
+    const cure = (findsTools: readonly string[]) => proposalCure({ tools: [], agent: { findsTools } as never });
     for (const named of ['*', 'skill_proposals', 'skill_proposals/propose_skill_update'])
-      expect(cure(['web', named])).toBe('propose a change with propose_skill_update, which you have to find first');
+      expect(cure(['web', named])).toBe('propose a change with propose_skill_update, which find_tools finds');
     expect(cure(['web'])).toBe('propose a change to the person, who makes it');
   });
 });

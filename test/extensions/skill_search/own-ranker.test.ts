@@ -1,25 +1,7 @@
 import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { rankerExtension } from '../skill_registry/skill-kernel.ts';
+import { RANKER, SKILLS, WORDS } from './own-words.ts';
 import { until } from '../../waiting.ts';
-
-const WORDS = ['amber', 'birch', 'cedar', 'delta', 'ember', 'fjord', 'grove', 'heath', 'islet', 'jetty', 'knoll', 'ledge'];
-const skill = (id: string, knows: string, examples: readonly string[]) => ({
-  [`skills/${id}/SKILL.md`]: `---\nname: ${id}\ndescription: Knows ${knows}.\nexamples: ${JSON.stringify(examples)}\n---\nAll about ${id}.\n`,
-});
-/** Each skill is found by its own word in two examples; its description also has that of the next. */
-const SKILLS = Object.assign(
-  {},
-  ...WORDS.map((word, at) =>
-    skill(`${word}-skill`, `${word}, unlike ${WORDS[(at + 1) % WORDS.length]}`, [`please polish the ${word}`, `is there ${word} left`]),
-  ),
-) as Record<string, string>;
-
-const RANKER = rankerExtension(
-  "if (examples.length !== 2) throw new Error('it is shown a skill without an example of its own');",
-  "if (query.includes('nan')) return [{ id: 'delta-skill', score: Number.NaN, why: [] }];",
-  ".concat('nobody')",
-);
 
 describe.each([{ tier: 'in_process' as const }, { tier: 'process' as const }])('with an extension of its own ($tier)', ({ tier }) => {
   let pith: TestKernel;

@@ -1,5 +1,4 @@
 import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
-import { proposalCure } from '@pith/skill-files';
 import type { OneAtATime } from '@pith/folder-changes';
 import { FileRefused, unlessRefused } from '@pith/safe-files';
 import { noFile } from '../files/read-file.ts';
@@ -7,9 +6,6 @@ import type { Project } from '../files/project.ts';
 import { applyEdits } from './edits.ts';
 import { changeQuestion, countOf, editedBytes, inStyleOf, requireApproved, textBefore, type TextChange } from './text-change.ts';
 import type { UndoLog } from './undo-log.ts';
-
-/** By it an agent proposes a change of a skill. */
-const PROPOSING = 'skill_proposals/propose_skill_update';
 
 const path = z.string().min(1).describe('Relative to the project, such as "src/main.ts".');
 
@@ -84,7 +80,7 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
     if (await project.isOfSkills(names))
       throw new FileRefused(
         'use_proposal',
-        `'${names.join('/')}' is in a folder of skills, where only people write: ${proposalCure(PROPOSING, turn)}`,
+        `'${names.join('/')}' is in a folder of skills, where only people write: ${await project.proposalCure(turn)}`,
       );
     const change = await plan(call, names);
     if (change.before?.equals(change.after)) throw new FileRefused('edit_empty', `'${change.names.join('/')}' has this text already`);

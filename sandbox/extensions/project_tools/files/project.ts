@@ -22,6 +22,8 @@ export interface Project {
   skills(): Promise<readonly string[]>;
   /** Before a command runs in no sandbox: what it changes in them waits for a person. */
   unconfined(program: string, turn: TurnInfo): Promise<void>;
+  /** What an agent does in place of a change in them, as the end of a sentence. */
+  proposalCure(turn: TurnInfo): Promise<string>;
   /** Whether it lies in one of them. */
   isOfSkills(names: readonly string[]): Promise<boolean>;
   /** Why a change needs a person's approval each time; null: an `always` may cover it. Throws for files that are changed in another way. */
@@ -32,7 +34,12 @@ export interface Project {
 export function openProject(
   places: Pick<Places, 'project' | 'sandbox' | 'home'>,
   data: () => string,
-  { skills, unconfined, notes = null }: Pick<Project, 'skills' | 'unconfined'> & { readonly notes?: StagingNotes | null },
+  {
+    skills,
+    unconfined,
+    proposalCure,
+    notes = null,
+  }: Pick<Project, 'skills' | 'unconfined' | 'proposalCure'> & { readonly notes?: StagingNotes | null },
 ): Project | null {
   if (places.project === null) return null;
   const jail = new Jail(places.project, undefined, notes);
@@ -76,6 +83,7 @@ export function openProject(
     visible,
     skills,
     unconfined,
+    proposalCure,
     async isOfSkills(found) {
       return (await skills()).some((folder) => below(found, folder) || below(found, realPathOf(folder)));
     },

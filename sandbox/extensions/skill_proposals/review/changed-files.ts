@@ -2,6 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { difference } from '@pith/text-changes';
 import { isSameFile, type SkillTree } from '../change/skill-tree.ts';
 
+/** A proposal is small: a comparison that gives up would leave no hunks to store. */
+const COMPARE_MS = 10_000;
+
 /** One file of a change. */
 export interface ChangedFile {
   readonly path: string;
@@ -25,7 +28,7 @@ export function changedFiles(before: SkillTree, after: SkillTree): readonly Chan
     const wasProgram = old?.executable ?? false;
     const mode = next === undefined || next.executable === wasProgram ? null : next.executable ? RUNS : RUNS_NOT;
     const change = old === undefined ? 'added' : next === undefined ? 'removed' : 'changed';
-    return [{ path, change, patch: isText ? (from === to ? '' : difference(path, from, to)) : null, mode }];
+    return [{ path, change, patch: isText ? (from === to ? '' : difference(path, from, to, COMPARE_MS)) : null, mode }];
   });
 }
 

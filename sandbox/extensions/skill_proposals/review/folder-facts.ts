@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { type Diagnostic, messageOf } from 'pith';
+import type { Diagnostic } from 'pith';
 import { catalogLine, lintSkill, parseSkillFile, type SkillFields, splitFrontmatter, WHOLE_LINE } from '@pith/skill-files';
 import { countTokens } from '@pith/token-count';
-import { type SkillFinding, SkillInspector } from 'pith/skill_registry';
+import { type SkillFinding, SkillLibrary } from 'pith/skill_registry';
 import type { Context } from '../config.ts';
 import { readSkillTree, skillFileIn, type SkillTree } from '../change/skill-tree.ts';
 
@@ -39,25 +39,9 @@ export async function folderFacts(context: Context, directory: string, id: strin
     },
     catalogLine: catalogLine({ ...parsed.fields, id }, WHOLE_LINE),
     lint: (await lintSkill(directory, directory)).diagnostics,
-    scan: await scanOf(context, directory),
+    scan: await context.use(SkillLibrary).scan(directory),
     hosts: new Set(texts.flatMap(hostsIn)),
   };
-}
-
-/** One that fails is a finding. */
-async function scanOf(context: Context, directory: string): Promise<readonly SkillFinding[] | null> {
-  const inspectors = context.find(SkillInspector);
-  if (inspectors.length === 0) return null;
-  const found = await Promise.all(
-    inspectors.map((inspector) =>
-      inspector
-        .inspect(directory)
-        .catch((error: unknown): readonly SkillFinding[] => [
-          { severity: 'high', code: 'not_scanned', file: '.', line: 1, message: `it could not be scanned: ${messageOf(error)}` },
-        ]),
-    ),
-  );
-  return found.flat();
 }
 
 function hostsIn(text: string): readonly string[] {

@@ -4,7 +4,7 @@ import { type ExtensionContext, messageOf, PithError, type TurnInfo } from 'pith
 import { sha256 } from '@pith/plain-data';
 import { type SkillFolderPlaces, skillFolders } from '@pith/safe-files';
 import { enumerated, printableLine } from '@pith/plain-text';
-import { canonical, isComparable, likenessOf, parseSkillFile, treeDigest, wordsOf, proposalCure } from '@pith/skill-files';
+import { canonical, isComparable, likenessOf, parseSkillFile, treeDigest, wordsOf } from '@pith/skill-files';
 import {
   type DraftedFile,
   type DraftOrigin,
@@ -23,9 +23,7 @@ import { type DraftContent, isDraftId, writeDraft } from './draft-files.ts';
 import type { DraftRecord } from './draft-records.ts';
 import { howOf, takenBackBy } from './outside-changes.ts';
 import { lookAt, textOf, type Looked } from './draft-review.ts';
-
-/** By it an agent proposes a change of a skill. */
-const PROPOSING = 'skill_proposals/propose_skill_update';
+import { proposalCure } from './proposal-cure.ts';
 
 export interface DraftPorts {
   readonly context: Pick<ExtensionContext<SkillsConfig>, 'id' | 'find' | 'clock' | 'config' | 'events' | 'logger'>;
@@ -59,7 +57,7 @@ export class Drafts implements SkillDrafts {
     const snapshot = await registry.fresh();
     const known = snapshot.skills.get(id);
     if ((known !== undefined && known.state !== 'draft') || existsSync(path.join(this.ports.places.sandbox, 'skills', given)))
-      throw new PithError('use_proposal', `the skill '${printableLine(given)}' exists: ${proposalCure(PROPOSING, turn)}`);
+      throw new PithError('use_proposal', `the skill '${printableLine(given)}' exists: ${proposalCure(turn)}`);
     if (context.config.new_skills === 'never')
       throw new PithError('not_allowed', 'agents write no new skills here (skills.new_skills: never)', {
         cure: 'describe the skill to the person',
@@ -101,6 +99,10 @@ export class Drafts implements SkillDrafts {
   async unconfined(program: string, turn: TurnInfo): Promise<void> {
     const { registry } = this.ports;
     await registry.outside.begin(turn.id, program, () => registry.refresh());
+  }
+
+  async proposalCure(turn: TurnInfo): Promise<string> {
+    return proposalCure(turn);
   }
 
   async look(id: string): Promise<SkillDraft> {
@@ -254,7 +256,7 @@ export class Drafts implements SkillDrafts {
         if (skill.state !== 'offered' || likenessOf(words, wordsOf(skill)) === null) continue;
         throw new PithError(
           'use_proposal',
-          `'${id}' would be nearly the skill '${printableLine(skill.id)}': ${proposalCure(PROPOSING, turn, skill.id)}, or say in the description what '${id}' alone is for`,
+          `'${id}' would be nearly the skill '${printableLine(skill.id)}': ${proposalCure(turn, skill.id)}, or say in the description what '${id}' alone is for`,
         );
       }
     return this.#search(id, fields.description, snapshot);

@@ -2,7 +2,7 @@ import type { Clock, Diagnostic } from 'pith';
 import type { KeptScans } from './kept-scans.ts';
 import type { Skill } from '../skill.ts';
 import type { DraftRecords } from '../drafts/draft-records.ts';
-import { authorOf } from '../drafts/draft-author.ts';
+import { authorOf } from '../drafts/draft-records.ts';
 import type { DistrustOf, Trust } from '../trust/trust.ts';
 import { isInside } from '@pith/safe-files';
 import {
