@@ -59,8 +59,17 @@ describe('a proposal that changes nothing that is measured', () => {
     expect((await review(id))['evaluation']).toMatchObject({ verdict: 'same', broken: [] });
   });
 
-  it('P13 one that changes evals/ is judged by the old cases, and marked', async () => {
-    const { proposed, show } = await project();
+  it('P13 one that adds cases is judged by the old ones, and marked; one that changes cases is refused', async () => {
+    const { proposed, propose, show } = await project();
+    const added = `${WORSE}--- /dev/null
++++ b/evals/eval_queries.json
+@@ -0,0 +1,1 @@
++[{ "query": "feed the birds with seeds", "should_trigger": true }]
+`;
+    const shown = await show(await proposed(added));
+    expect(shown).toContain('it changes evals/: judged by the old cases');
+    expect(shown).toMatch(/3 of 3 triggers passed before, [012] after/);
+    expect(shown).toContain("broken: 'feed the birds'");
     const easier = `${WORSE}--- a/evals/evals.yaml
 +++ b/evals/evals.yaml
 @@ -1,4 +1,3 @@
@@ -69,9 +78,7 @@ describe('a proposal that changes nothing that is measured', () => {
    - { text: ${HELD_OUT}, should: load, split: held_out }
 -  - { text: feed the birds, should: not_load, split: train }
 `;
-    const shown = await show(await proposed(easier));
-    expect(shown).toContain('it changes evals/: judged by the old cases');
-    expect(shown).toContain("broken: 'feed the birds'");
+    expect(JSON.stringify(await propose(easier))).toContain("'evals/evals.yaml' has cases of the skill, which only people read and change");
   });
 
   it('P9 cases that cannot be read are said, and hold nothing back', async () => {

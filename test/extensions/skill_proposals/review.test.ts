@@ -98,7 +98,7 @@ export default class { constructor(context) { context.provide(SkillEvaluator, { 
 
   it('P22 calls a change beyond 60 lines or 400 tokens a rewrite, and shows the whole', async () => {
     const { proposed, show, review } = await proposalsKernel();
-    const lines = Array.from({ length: 61 }, (_, at) => `- Line ${at}.`);
+    const lines = Array.from({ length: 61 }, (_, at) => (at === 0 ? '++ This is a line, too.' : `- Line ${at}.`));
     const long = await proposed(hunk(...lines));
     expect(rows(await show(long))['change']).toMatch(/^REWRITE: 1 file, \+62 −1 lines.*shown whole below/);
     expect(await show(long)).toContain('The whole of SKILL.md as it would be:\n│ ---\n│ name: letters\n');

@@ -45,13 +45,13 @@ class Unfit extends Error {}
 function apply(files: Map<string, SkillFile>, patch: FilePatch): void {
   const { from, to, isCopy, executable } = patch;
   for (const name of [from, to]) if (name !== null) requireInside(name);
+  // Whether a hunk fits would tell what a case says that is held out (P13).
+  if (from !== null && isCaseOfSkill(from))
+    throw new Unfit(`'${from}' has cases of the skill, which only people read and change: say in the justification what cases you want`);
   const old = from === null ? undefined : files.get(from);
   if (from !== null && old === undefined) throw new Unfit(`'${from}' is not a file of this skill`);
   if (from === null && files.has(to!)) throw new Unfit(`'${to}' exists already: change it by hunks against its text`);
   if (old !== undefined && notTextAt(old.bytes) !== null) throw new Unfit(`'${from}' is not text, so a diff cannot change it`);
-  // Whether a hunk fits would tell what a case says that is held out (P13).
-  if (from !== null && isCaseOfSkill(from))
-    throw new Unfit(`'${from}' has cases of the skill, which only people read and change: say in the justification what cases you want`);
   const text = applyTo(old?.bytes.toString() ?? '', patch);
   if (from !== null && !isCopy) files.delete(from);
   if (to === null) {

@@ -58,7 +58,10 @@ export function diffText(files: readonly ChangedFile[]): string {
 }
 
 export function linesOf(files: readonly ChangedFile[]): { readonly added: number; readonly removed: number } {
-  const lines = files.flatMap(({ patch }) => (patch ?? '').split('\n'));
-  const count = (sign: string, head: string) => lines.filter((line) => line.startsWith(sign) && !line.startsWith(head)).length;
-  return { added: count('+', '+++ '), removed: count('-', '--- ') };
+  const lines = files.flatMap(({ patch }) => (patch ?? '').split('\n').slice(HEADER_LINES));
+  const count = (sign: string) => lines.filter((line) => line.startsWith(sign)).length;
+  return { added: count('+'), removed: count('-') };
 }
+
+/** The two names of a unified diff. */
+const HEADER_LINES = 2;
