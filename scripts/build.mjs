@@ -3,8 +3,9 @@
 import { build } from 'esbuild';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
@@ -72,7 +73,7 @@ async function makeBuild(digest) {
   const aside = path.join(dist, `.building-${process.pid}`);
   await rm(aside, { recursive: true, force: true });
   await mkdir(aside, { recursive: true });
-  await Promise.all([bundleAll(aside), emitDeclarations(aside)]);
+  await Promise.all([bundleAll(aside).then(() => describeExtensions(aside)), emitDeclarations(aside)]);
   const isSame = digestOf(root) === digest;
   if (isSame) await rename(aside, path.join(dist, digest)).catch(unlessThere);
   await rm(aside, { recursive: true, force: true });
@@ -115,6 +116,29 @@ async function bundleAll(folder) {
   await buildGraph({ packageRoot: root, folder, entries, ships: await trackedExtensions() });
   const cases = 'packages/skill-conformance/cases'; // what a package reads when it runs
   await cp(path.join(root, cases), path.join(folder, cases), { recursive: true });
+}
+
+/** Keeps what the extensions offer, as the doctor finds it in a new project: a new project's first message starts none of them for that. */
+async function describeExtensions(folder) {
+  const project = await mkdtemp(path.join(os.tmpdir(), 'pith-build-'));
+  try {
+    const sandbox = path.join(project, 'sandbox');
+    await mkdir(sandbox);
+    const main = JSON.stringify(pathToFileURL(path.join(folder, 'main.mjs')).href);
+    const argv = ['-e', `import(${main}).then(({ main }) => main())`, 'pith', 'doctor', '--trust', '--sandbox', sandbox];
+    const env = { PATH: process.env.PATH, HOME: project, PITH_MODEL: 'offline/librarian' };
+    await promisify(execFile)(process.execPath, argv, { cwd: project, env, timeout: 60_000 }).catch(() => undefined); // it fails where anything is wrong
+    const { version, content } = JSON.parse(await readFile(path.join(sandbox, 'data/.cache/index.json'), 'utf8'));
+    const surfaces = { format: Number.parseInt(version, 10), surfaces: content.surfaces };
+    await writeFile(path.join(folder, 'ext/surfaces.json'), `${JSON.stringify(surfaces)}\n`);
+  } catch (error) {
+    process.stdout.write(
+      `pith: what the extensions offer could not be kept: ${error.message}; the first message in a new project takes longer\n`,
+    );
+  } finally {
+    await rm(project, { recursive: true, force: true });
+    await rm(path.join(folder, 'users'), { recursive: true, force: true });
+  }
 }
 
 /** The names of the workspace packages. */

@@ -31,8 +31,13 @@ export interface IndexFile {
   save(): Promise<Diagnostic | null>;
 }
 
-/** Opens the index in a folder. A missing, unreadable or older file makes one that holds what `known` says of a folder. */
-export function openIndex(folder: StateFolder, known: (directory: string) => FolderRecord | undefined = () => undefined): IndexFile {
+/** What an index begins with: it holds this wherever its own file says nothing else. */
+export type KnownRecords = Pick<IndexFile, 'folder' | 'surface'>;
+
+const NOTHING: KnownRecords = { folder: () => undefined, surface: () => undefined };
+
+/** Opens the index in a folder. A missing, unreadable or older file makes one that holds what is `known`. */
+export function openIndex(folder: StateFolder, known = NOTHING): IndexFile {
   const file = path.join(folder.path, FILE);
   const { content, diagnostics } = load(folder, file);
   const folders = new Map(Object.entries(content.folders));
@@ -73,7 +78,7 @@ export function openIndex(folder: StateFolder, known: (directory: string) => Fol
   return {
     file,
     diagnostics,
-    folder: (directory) => folders.get(directory) ?? known(directory),
+    folder: (directory) => folders.get(directory) ?? known.folder(directory),
     foldersIn: (parent) => [...folders.keys()].filter((directory) => path.dirname(directory) === parent).sort(),
     putFolder(directory, record) {
       const { stamps, fresh, declaration } = folders.get(directory) ?? {};
@@ -85,7 +90,7 @@ export function openIndex(folder: StateFolder, known: (directory: string) => Fol
     },
     surface(extensionId, key) {
       const kept = surfaces.get(extensionId);
-      return kept?.key === key ? kept.data : undefined;
+      return kept?.key === key ? kept.data : known.surface(extensionId, key);
     },
     putSurface: (extensionId, key, data) => put(surfaces, extensionId, { key, data }),
     keepFolders(directories) {
@@ -95,7 +100,7 @@ export function openIndex(folder: StateFolder, known: (directory: string) => Fol
       };
       drop(folders, (directory) => directories.has(directory));
       const kept = new Set([...surfaces.keys()].filter(isDynamic).slice(-MOST_DYNAMIC));
-      drop(surfaces, (name) => kept.has(name) || (!isDynamic(name) && ids.has(ownerOf(name))));
+      drop(surfaces, (name) => kept.has(name) || (!isDynamic(name) && ids.has(name)));
     },
     save: () => (saving = saving.then(write)),
   };
@@ -109,15 +114,13 @@ const MOST_DYNAMIC = 200;
 /** Comes before the content, whose bytes the digest covers: a file that is well formed but damaged is not believed. */
 const CONTENT = ',"content":';
 
-/** `config <id>`, `agent key <id>.<key>` or the id alone. */
-function ownerOf(surface: string): string {
-  return surface.slice(surface.lastIndexOf(' ') + 1).split('.', 1)[0] as string;
-}
-
 interface Content {
   readonly folders: Record<string, FolderRecord>;
-  readonly surfaces: Record<string, { readonly key: string; readonly data: unknown }>;
+  readonly surfaces: KeptSurfaces;
 }
+
+/** By the extension's id. */
+export type KeptSurfaces = Readonly<Record<string, { readonly key: string; readonly data: unknown }>>;
 
 /** Far above what thousands of folders need. */
 const MAX_INDEX_BYTES = 256 * 1024 * 1024;

@@ -19,7 +19,7 @@ export {
 export { dynamicDeclaration } from './dynamic.ts';
 export { discover, type Root } from './discover.ts';
 export { type IndexFile, openIndex } from './index-file.ts';
-export { RECORDS_FILE, recordsOf, shippedRecords } from './shipped-records.ts';
+export { RECORDS_FILE, recordsOf, shippedRecords, SURFACES_FILE } from './shipped-records.ts';
 export { lastGoodIn, quarantineIn, type Quarantine, type Quarantined } from './quarantine.ts';
 export { digestWith } from './definitions.ts';
 export { dependencyFailures, isBlocked } from './dependencies.ts';

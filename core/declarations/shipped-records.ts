@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { isPlainMap } from '@pith/plain-data';
 import type { FolderRecord } from './declaration.ts';
-import { INDEX_FORMAT, type IndexFile } from './index-file.ts';
+import { INDEX_FORMAT, type IndexFile, type KeptSurfaces, type KnownRecords } from './index-file.ts';
 import { buildOf } from './package-version.ts';
 
 /** In the folder of a build, beside what it built of the extensions that ship. */
 export const RECORDS_FILE = path.join('ext', 'records.json');
+
+/** Beside it: what the extensions that ship offer with the settings of a new project, taken from the index of one. */
+export const SURFACES_FILE = path.join('ext', 'surfaces.json');
 
 /** By folder, relative to Pith's own sandbox, with paths that are relative to the folder. */
 type Content = { readonly format: number; readonly folders: Readonly<Record<string, FolderRecord>> };
@@ -22,25 +26,41 @@ export function recordsOf(index: IndexFile, sandbox: string, directories: readon
 }
 
 /**
- * What the build read of the folders that ship, wherever the package is now: an index begins with it. Their stamps are those of the build,
- * so that in an installed package the digest decides. Read when a folder is first asked for.
+ * What the build read of the folders that ship, wherever the package is now, and what these offer: an index begins with it, so that a new
+ * project starts none of them to know its tools. The stamps are those of the build, so that in an installed package the digest decides.
+ * Read when it is first asked for.
  */
-export function shippedRecords(packageRoot: string): (directory: string) => FolderRecord | undefined {
+export function shippedRecords(packageRoot: string): KnownRecords {
   const sandbox = path.join(packageRoot, 'sandbox');
-  let folders: Content['folders'] | undefined;
-  return (directory) => {
-    const name = path.relative(sandbox, directory);
-    if (name.startsWith('..')) return undefined;
-    folders ??= read(path.join(buildOf(packageRoot), RECORDS_FILE));
-    const record = Object.hasOwn(folders, name) ? folders[name] : undefined;
-    return record && placed(record, directory, (file) => path.join(directory, file));
+  const folders = kept<Content['folders']>(packageRoot, RECORDS_FILE, 'folders');
+  const surfaces = kept<KeptSurfaces>(packageRoot, SURFACES_FILE, 'surfaces');
+  return {
+    folder(directory) {
+      const name = path.relative(sandbox, directory);
+      if (name.startsWith('..')) return undefined;
+      const record = folders(name);
+      return record && placed(record, directory, (file) => path.join(directory, file));
+    },
+    surface(extensionId, key) {
+      const surface = surfaces(extensionId);
+      return surface?.key === key ? surface.data : undefined;
+    },
   };
 }
 
-function read(file: string): Content['folders'] {
+function kept<T extends object>(packageRoot: string, name: string, part: string): (key: string) => T[keyof T] | undefined {
+  let all: T | undefined;
+  return (key) => {
+    all ??= read(path.join(buildOf(packageRoot), name), part) as T;
+    return Object.hasOwn(all, key) ? all[key as keyof T] : undefined;
+  };
+}
+
+function read(file: string, part: string): object {
   try {
-    const { format, folders } = JSON.parse(readFileSync(file, 'utf8')) as Content;
-    return format === INDEX_FORMAT ? folders : {};
+    const content = JSON.parse(readFileSync(file, 'utf8')) as { readonly format: number; readonly [part: string]: unknown };
+    const found = content.format === INDEX_FORMAT ? content[part] : null;
+    return isPlainMap(found) ? found : {};
   } catch {
     return {}; // not built, or damaged: everything is read from its sources
   }

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import { projectFolder, runPith } from './pith-process.ts';
@@ -26,4 +26,15 @@ it('--version loads nothing but the file that answers it', async () => {
 it('a chat loads neither a compiler nor a bundler', async () => {
   const { files } = await loadedBy('chat', '--agent', 'orchestrator', '-p', 'review my extension for best practices');
   expect(files.filter((file) => /[\\/]node_modules[\\/](?:typescript|esbuild)[\\/]/.test(file))).toEqual([]);
+});
+
+it('K3 the first message in a new project starts no extension to know its tools', async () => {
+  const folder = await projectFolder();
+  expect(
+    await runPith(['chat', '-a', 'orchestrator', '-p', 'hello'], { cwd: folder.path, env: { PITH_SANDBOX: folder.sandbox } }),
+  ).toMatchObject({ code: 0 });
+  const started = await readdir(path.join(folder.sandbox, 'data/extensions')); // each has a folder from its start on
+  expect(started).toContain('skill_registry');
+  expect(started.filter((id) => ['web', 'task_engine', 'extension_builder'].includes(id))).toEqual([]);
+  await folder.remove();
 });

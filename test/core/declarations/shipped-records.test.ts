@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { stateFolder } from '@pith/safe-files';
 import { expect, it, vi } from 'vitest';
-import { openIndex, RECORDS_FILE, recordsOf, shippedRecords } from '../../../core/declarations/index.ts';
+import { openIndex, RECORDS_FILE, recordsOf, shippedRecords, SURFACES_FILE } from '../../../core/declarations/index.ts';
 import { folderWith, writeFiles } from '../../places.ts';
 import { stampsHold } from '../../waiting.ts';
 import { discoverIn, extension } from './sandbox-folder.ts';
@@ -81,6 +81,25 @@ it('K3 what another format of the index wrote, or something damaged, is not used
   for (const text of [fs.readFileSync(file, 'utf8').replace(/"format":\d+/, '"format":1'), '{', '[]']) {
     fs.writeFileSync(file, text);
     expect(await described(root)).toEqual({ one: 'read', two: 'read', three: 'read' });
+  }
+});
+
+it('K3 what the extensions that ship offer is known in a new project, as long as sources and settings are those of the build', async () => {
+  const root = await built();
+  const file = path.join(root, 'dist/newest', SURFACES_FILE);
+  const keep = (content: unknown) => fs.writeFileSync(file, JSON.stringify(content));
+  const { format } = JSON.parse(fs.readFileSync(path.join(root, 'dist/newest', RECORDS_FILE), 'utf8')) as { format: number };
+  const surfaces = { one: { key: 'as built', data: { tools: ['built'] } } };
+  keep({ format, surfaces });
+  const index = indexOf(root);
+  expect(index.surface('one', 'as built')).toEqual({ tools: ['built'] });
+  expect(index.surface('one', 'changed')).toBeUndefined();
+  expect(index.surface('two', 'as built')).toBeUndefined();
+  index.putSurface('one', 'changed', { tools: ['own'] });
+  expect([index.surface('one', 'changed'), index.surface('one', 'as built')]).toEqual([{ tools: ['own'] }, { tools: ['built'] }]);
+  for (const content of [{ format: 1, surfaces }, { format }, []]) {
+    keep(content);
+    expect(indexOf(root).surface('one', 'as built')).toBeUndefined();
   }
 });
 
