@@ -73,7 +73,7 @@ async function makeBuild(digest) {
   const aside = path.join(dist, `.building-${process.pid}`);
   await rm(aside, { recursive: true, force: true });
   await mkdir(aside, { recursive: true });
-  await Promise.all([bundleAll(aside).then(() => describeExtensions(aside)), emitDeclarations(aside)]);
+  await Promise.all([bundleAll(aside).then(() => describeProcesses(aside)), emitDeclarations(aside)]);
   const isSame = digestOf(root) === digest;
   if (isSame) await rename(aside, path.join(dist, digest)).catch(unlessThere);
   await rm(aside, { recursive: true, force: true });
@@ -118,8 +118,11 @@ async function bundleAll(folder) {
   await cp(path.join(root, cases), path.join(folder, cases), { recursive: true });
 }
 
-/** Keeps what the extensions offer, as the doctor finds it in a new project: a new project's first message starts none of them for that. */
-async function describeExtensions(folder) {
+/**
+ * Keeps what those extensions offer that run in a process of their own, as the doctor finds it in a new project: there they see nothing
+ * of a project but its settings, and the first message in it starts none of them to know their tools.
+ */
+async function describeProcesses(folder) {
   const project = await mkdtemp(path.join(os.tmpdir(), 'pith-build-'));
   try {
     const sandbox = path.join(project, 'sandbox');
@@ -129,8 +132,10 @@ async function describeExtensions(folder) {
     const env = { PATH: process.env.PATH, HOME: project, PITH_MODEL: 'offline/librarian' };
     await promisify(execFile)(process.execPath, argv, { cwd: project, env, timeout: 60_000 }).catch(() => undefined); // it fails where anything is wrong
     const { version, content } = JSON.parse(await readFile(path.join(sandbox, 'data/.cache/index.json'), 'utf8'));
-    const surfaces = { format: Number.parseInt(version, 10), surfaces: content.surfaces };
-    await writeFile(path.join(folder, 'ext/surfaces.json'), `${JSON.stringify(surfaces)}\n`);
+    const manifests = Object.values(content.folders).map(({ declaration }) => declaration.manifest);
+    const apart = new Set(manifests.flatMap((manifest) => (manifest?.isolation === 'process' ? [manifest.id] : [])));
+    const surfaces = Object.fromEntries(Object.entries(content.surfaces).filter(([id]) => apart.has(id)));
+    await writeFile(path.join(folder, 'ext/surfaces.json'), `${JSON.stringify({ format: Number.parseInt(version, 10), surfaces })}\n`);
   } catch (error) {
     process.stdout.write(
       `pith: what the extensions offer could not be kept: ${error.message}; the first message in a new project takes longer\n`,

@@ -8,7 +8,7 @@ import { buildOf } from './package-version.ts';
 /** In the folder of a build, beside what it built of the extensions that ship. */
 export const RECORDS_FILE = path.join('ext', 'records.json');
 
-/** Beside it: what the extensions that ship offer with the settings of a new project, taken from the index of one. */
+/** Beside it: what those offer that run in a process of their own, with the settings of a new project, taken from the index of one. */
 export const SURFACES_FILE = path.join('ext', 'surfaces.json');
 
 /** By folder, relative to Pith's own sandbox, with paths that are relative to the folder. */
@@ -26,9 +26,9 @@ export function recordsOf(index: IndexFile, sandbox: string, directories: readon
 }
 
 /**
- * What the build read of the folders that ship, wherever the package is now, and what these offer: an index begins with it, so that a new
- * project starts none of them to know its tools. The stamps are those of the build, so that in an installed package the digest decides.
- * Read when it is first asked for.
+ * What the build read of the folders that ship, wherever the package is now, and what those offer that run in a process of their own: an
+ * index begins with it, so that a new project starts no process to know its tools. The stamps are those of the build, so that in an
+ * installed package the digest decides. Read when it is first asked for.
  */
 export function shippedRecords(packageRoot: string): KnownRecords {
   const sandbox = path.join(packageRoot, 'sandbox');
