@@ -115,6 +115,8 @@ export class FolderChanges<Entry> {
     const work = async () => {
       await this.#undoUnfinished(root);
       for (const name of staging.list()) if (await isLeft(name)) removeIfPossible(staging, name);
+      // A journal that was not written whole has another name.
+      for (const name of journals.list()) if (name.startsWith('.') && isStale(path.join(journals.path, name), clock)) journals.remove(name);
     };
     await this.#withLock(root, work, signal);
     await rmdir(staging.path).catch(() => undefined); // others are staging

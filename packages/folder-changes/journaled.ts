@@ -53,12 +53,13 @@ interface Recorded<Entry> extends Omit<FolderChange<Entry>, 'expects'> {
 /** The folder with content that a person has yet to look at. */
 export const KEPT = '.kept';
 const OLD = 'old';
+const DONE = 'done';
 const LARGEST_JOURNAL = 16 * 1024 * 1024;
 const UNREADABLE = 'unreadable';
 
 /**
  * Makes all changes or none. Writes the journal with the digests of what is replaced, renames the folders, then replaces the entries. The
- * changes count from the moment when the journal is removed: until then the next start undoes them. Only one process at a time.
+ * changes count from the moment when the journal says that they are done: until then the next start undoes them. Only one process at a time.
  */
 export async function commit<Entry>(operation: Operation<Entry>, changes: readonly FolderChange<Entry>[]): Promise<void> {
   const { root, directory, journals, entries, refusals } = operation;
@@ -75,13 +76,19 @@ export async function commit<Entry>(operation: Operation<Entry>, changes: readon
   try {
     await apply(operation, recorded);
     requireOwn(operation);
-    journals.remove(journalOf(directory));
+    await journals.write(journalOf(directory), JSON.stringify({ root, done: true }));
   } catch (error) {
     await undo(operation, recorded).catch(() => undefined); // the journal stays, and the next start tries again
     throw error;
   }
-  await rename(path.join(directory, OLD), path.join(directory, 'done')).catch(() => undefined); // then any start may sweep it
+  await release(operation);
   await removeEmptied(operation, recorded);
+}
+
+/** After a change that is done: any start may sweep its staging folder. */
+async function release({ directory, journals }: Operation<unknown>): Promise<void> {
+  await rename(path.join(directory, OLD), path.join(directory, DONE)).catch(() => undefined); // it has been, or the folder is gone
+  journals.remove(journalOf(directory));
 }
 
 /** The folders above what was changed, where nothing is in them: they would seem to be somebody's. */
@@ -112,8 +119,9 @@ export function journalOf(directory: string): string {
 /** Undoes an unfinished change. False: the journal belongs to another folder. Rejects for a damaged journal. */
 export async function rollBack<Entry>(operation: Operation<Entry>): Promise<boolean> {
   const changes = changesIn(operation);
-  if (changes !== null) await undo(operation, changes);
-  return changes !== null;
+  if (changes === null) return false;
+  await (changes === DONE ? release(operation) : undo(operation, changes));
+  return true;
 }
 
 /** Whether the staging folder has content that was moved out of its place and exists nowhere else. */
@@ -125,12 +133,24 @@ export async function hasBegun(directory: string): Promise<boolean> {
   return moved.length > 0;
 }
 
-function changesIn<Entry>({ journals, directory, root, entries, refusals }: Operation<Entry>): readonly Recorded<Entry>[] | null {
+function changesIn<Entry>({
+  journals,
+  directory,
+  root,
+  entries,
+  refusals,
+}: Operation<Entry>): readonly Recorded<Entry>[] | typeof DONE | null {
   const name = journalOf(directory);
   const bytes = journals.read(name, LARGEST_JOURNAL);
   try {
-    const journal = JSON.parse(String(bytes)) as { readonly root?: unknown; readonly skills?: unknown; readonly changes: unknown };
+    const journal = JSON.parse(String(bytes)) as {
+      readonly root?: unknown;
+      readonly skills?: unknown;
+      readonly changes?: unknown;
+      readonly done?: unknown;
+    };
     if ((journal.root ?? journal.skills) !== root) return null; // `skills` is the key in older journals
+    if (journal.done === true) return DONE;
     if (!Array.isArray(journal.changes)) throw new TypeError('it has no changes');
     return journal.changes.map((change) => recordedIn(change, entries));
   } catch (error) {

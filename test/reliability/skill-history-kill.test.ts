@@ -61,7 +61,9 @@ function dead(box: SkillSandbox): void {
   const staging = path.join(skills(box), '.staging');
   const staged = existsSync(staging) ? readdirSync(staging).map((name) => path.join(staging, name)) : [];
   const locks = [path.join(skills(box), '.busy'), path.join(box.sandbox, 'data/extensions/skill_registry/history/.busy')];
-  for (const folder of [...locks, ...staged]) if (existsSync(folder)) utimesSync(folder, 1, 1);
+  const journals = path.join(box.sandbox, 'data/extensions/skill_registry/installs');
+  const written = existsSync(journals) ? readdirSync(journals).map((name) => path.join(journals, name)) : [];
+  for (const folder of [...locks, ...staged, ...written]) if (existsSync(folder)) utimesSync(folder, 1, 1);
 }
 
 /** The marks of a skill's files that no person wrote; empty where the skill is gone. */

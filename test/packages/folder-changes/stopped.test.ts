@@ -87,10 +87,14 @@ class Model {
     if (changes.isUnsettled()) await changes.recover();
   }
 
-  /** Of changes that are neither made nor undone. */
   journals(): readonly string[] {
     const folder = path.join(this.root, 'journals');
     return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')) : [];
+  }
+
+  /** Whether a change is neither made nor undone. */
+  isOpen(): boolean {
+    return this.journals().some((name) => !readFileSync(path.join(this.root, 'journals', name), 'utf8').includes('"done":true'));
   }
 
   /** All that a person finds in place: text by path, and the entries. */
@@ -143,7 +147,7 @@ it(
       const before = texts(model.folders);
       await stoppedAt(random(24), model.root, () => model.change(ids, text));
       const seen = texts(model.folders);
-      const isMade = model.journals().length === 0 && ids.some((id) => seen.get(`${id}/text.md`) !== before.get(`${id}/text.md`));
+      const isMade = !model.isOpen() && ids.some((id) => seen.get(`${id}/text.md`) !== before.get(`${id}/text.md`));
       const mine = new Map<string, string>();
       const gone = new Set<string>();
       for (const id of IDS) {
