@@ -13,23 +13,17 @@ export interface FolderChangesOptions<Entry> extends Journaled<Entry> {
   /** The folder that contains the changed folders, and hidden ones of this package. */
   readonly folder: string;
   readonly clock: Timing;
+  /** After changes of these folders count, while no other process changes anything there; the next process does it where this one is killed. */
+  counted?(folders: readonly string[]): Promise<void>;
 }
 
 /** A staging folder for changes. Release it with `remove`. */
 export interface Staged<Entry> {
   /** Write here what is to be put in place. */
   readonly directory: string;
-  /** Makes all changes or none. Rejects where the present content is not what a change expects. */
-  change(changes: readonly FolderChange<Entry>[], around?: Around): Promise<void>;
+  /** Makes all changes or none. Rejects where the present content is not what a change expects. `before` anything is moved; where it rejects, nothing is changed. */
+  change(changes: readonly FolderChange<Entry>[], before?: () => Promise<void>): Promise<void>;
   remove(): Promise<void>;
-}
-
-/** What else is done while no other process changes anything in the folder. */
-export interface Around {
-  /** Before anything is moved. Where it rejects, nothing is changed. */
-  before(): Promise<void>;
-  /** After all changes count. */
-  after(): Promise<void>;
 }
 
 /** The folder for staged changes. It is hidden, so that nobody takes it for one of the folders. */
@@ -68,12 +62,11 @@ export class FolderChanges<Entry> {
     const end = keepFresh(directory, clock);
     return {
       directory,
-      change: (changes, around) =>
+      change: (changes, before) =>
         this.#withLock(root, async () => {
           await this.#undoUnfinished(root, (name) => name !== path.basename(directory));
-          await around?.before();
+          await before?.();
           await commit({ ...this.options, root, directory }, changes);
-          await around?.after();
         }),
       remove: async () => {
         end();

@@ -32,6 +32,7 @@ export interface Journaled<Entry> {
   /** A digest of a folder's content. */
   readonly digestOf: (folder: string) => Promise<string>;
   readonly refusals: Refusals;
+  counted?(folders: readonly string[]): Promise<void>;
 }
 
 /** Changes that are staged in `directory`, a folder on the same file system as `root`, which contains the changed folders. */
@@ -53,7 +54,6 @@ interface Recorded<Entry> extends Omit<FolderChange<Entry>, 'expects'> {
 /** The folder with content that a person has yet to look at. */
 export const KEPT = '.kept';
 const OLD = 'old';
-const DONE = 'done';
 const LARGEST_JOURNAL = 16 * 1024 * 1024;
 const UNREADABLE = 'unreadable';
 
@@ -76,18 +76,19 @@ export async function commit<Entry>(operation: Operation<Entry>, changes: readon
   try {
     await apply(operation, recorded);
     requireOwn(operation);
-    await journals.write(journalOf(directory), JSON.stringify({ root, done: true }));
+    await journals.write(journalOf(directory), JSON.stringify({ root, done: foldersOf(recorded) }));
   } catch (error) {
     await undo(operation, recorded).catch(() => undefined); // the journal stays, and the next start tries again
     throw error;
   }
-  await release(operation);
+  await finish(operation, foldersOf(recorded));
   await removeEmptied(operation, recorded);
 }
 
-/** After a change that is done: any start may sweep its staging folder. */
-async function release({ directory, journals }: Operation<unknown>): Promise<void> {
-  await rename(path.join(directory, OLD), path.join(directory, DONE)).catch(() => undefined); // it has been, or the folder is gone
+/** After a change that counts. Then any start may sweep its staging folder. */
+async function finish({ directory, journals, counted }: Operation<unknown>, folders: readonly string[]): Promise<void> {
+  await counted?.(folders);
+  await rename(path.join(directory, OLD), path.join(directory, 'done')).catch(() => undefined); // it has been, or the folder is gone
   journals.remove(journalOf(directory));
 }
 
@@ -120,8 +121,12 @@ export function journalOf(directory: string): string {
 export async function rollBack<Entry>(operation: Operation<Entry>): Promise<boolean> {
   const changes = changesIn(operation);
   if (changes === null) return false;
-  await (changes === DONE ? release(operation) : undo(operation, changes));
+  await ('done' in changes ? finish(operation, changes.done) : undo(operation, changes));
   return true;
+}
+
+function foldersOf(changes: readonly Pick<FolderChange<unknown>, 'folder'>[]): readonly string[] {
+  return changes.map(({ folder }) => folder);
 }
 
 /** Whether the staging folder has content that was moved out of its place and exists nowhere else. */
@@ -139,7 +144,7 @@ function changesIn<Entry>({
   root,
   entries,
   refusals,
-}: Operation<Entry>): readonly Recorded<Entry>[] | typeof DONE | null {
+}: Operation<Entry>): readonly Recorded<Entry>[] | { readonly done: readonly string[] } | null {
   const name = journalOf(directory);
   const bytes = journals.read(name, LARGEST_JOURNAL);
   try {
@@ -150,7 +155,7 @@ function changesIn<Entry>({
       readonly done?: unknown;
     };
     if ((journal.root ?? journal.skills) !== root) return null; // `skills` is the key in older journals
-    if (journal.done === true) return DONE;
+    if (Array.isArray(journal.done)) return { done: journal.done.map(String) };
     if (!Array.isArray(journal.changes)) throw new TypeError('it has no changes');
     return journal.changes.map((change) => recordedIn(change, entries));
   } catch (error) {

@@ -86,7 +86,7 @@ export default class SkillRegistryExtension
     const { targets, history } = registry;
     this.#writer = new Writer({
       targets,
-      around: (target, staged) => history.around(target, staged, (directory) => registry.idAt(directory)),
+      before: (target, staged) => history.announce(target, staged, (directory) => registry.idAt(directory)),
       keepVersion: (reference) => registry.keepVersion(reference),
       proposals: new ProposalFiles(context.dataDirectory, clock),
     });

@@ -68,7 +68,7 @@ export class SkillRegistry {
     const { sources } = this;
     this.trust = new Trust({ dataDirectory, mode: config.trust ?? 'auto', clock, logger, inspect: options.inspect });
     this.versions = new Versions({ dataDirectory, clock, config, isTrusted: (skill, copy) => this.isStillTrusted(skill, copy) });
-    this.targets = targetsAt(options, dataDirectory, clock);
+    this.targets = targetsAt(options, dataDirectory, clock, (label, folders) => this.history.counted(label, folders));
     this.history = new History({ dataDirectory, clock, logger, targets: this.targets, versions: this.versions });
     this.outside = new OutsideChanges({ dataDirectory, clock, logger, history: this.history, versions: this.versions });
     this.drafts = { records: new DraftRecords(dataDirectory, clock), files: new DraftFiles(options.sandbox) };

@@ -124,7 +124,7 @@ it('S83: a lock whose time lies far ahead is taken over, and one that cannot be 
 
 it('S83: what a process killed after its change counted had left is removed, and so is a journal that was not written whole', async () => {
   const root = folderWith({ 'folders/here/text.md': 'new', 'folders/.staging/left/old/0/text.md': 'old', 'journals/.left.json.part': '{' });
-  writeFiles(root, { 'journals/left.json': JSON.stringify({ root: path.join(root, 'folders'), done: true }) });
+  writeFiles(root, { 'journals/left.json': JSON.stringify({ root: path.join(root, 'folders'), done: ['here'] }) });
   for (const name of ['folders/.staging/left', 'journals/.left.json.part']) utimesSync(path.join(root, name), 1, 1);
   await (await changesIn(root).stage()).remove();
   expect([text(root, 'here'), readdirSync(path.join(root, 'folders')), readdirSync(path.join(root, 'journals'))]).toEqual([

@@ -94,7 +94,7 @@ class Model {
 
   /** Whether a change is neither made nor undone. */
   isOpen(): boolean {
-    return this.journals().some((name) => !readFileSync(path.join(this.root, 'journals', name), 'utf8').includes('"done":true'));
+    return this.journals().some((name) => !readFileSync(path.join(this.root, 'journals', name), 'utf8').includes('"done":'));
   }
 
   /** All that a person finds in place: text by path, and the entries. */

@@ -15,8 +15,8 @@ export interface HistorySubject {
   readonly folder: string;
 }
 
-/** A change that is to be recorded once the folder has it. */
-export type PendingVersion = Omit<SkillVersion, 'number'>;
+/** A change that is to be recorded once the folder has it: the folder is relative to the skills of its source. */
+export type PendingVersion = Omit<SkillVersion, 'number'> & { readonly folder?: string | undefined };
 
 /** The history of one skill of one source. */
 export interface RecordedHistory extends HistorySubject {
@@ -49,7 +49,7 @@ const schema = once(() => {
     label: z.string(),
     folder: z.string().min(1),
     stamp: z.string(),
-    pending: version.nullable(),
+    pending: version.extend({ folder: z.string().optional() }).nullable(),
     versions: z.array(version),
   });
 });

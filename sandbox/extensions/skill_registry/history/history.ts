@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { type Clock, type Logger, messageOf, PithError } from 'pith';
-import type { Around } from '@pith/folder-changes';
 import { entriesOf, isBelow, readRegularFile } from '@pith/safe-files';
 import { FILE_LIMIT, idOf, parseSkillFile, readTree, realOf, treeDigest, Yielder } from '@pith/skill-files';
 import type { SkillChange, SkillVersion } from '../contract.ts';
@@ -25,6 +24,8 @@ export interface HistoryOptions {
  */
 export class History {
   readonly #files: HistoryFiles;
+  /** Changes that this process is making, by label and folder. */
+  readonly #announced = new Map<string, HistorySubject>();
 
   constructor(private readonly options: HistoryOptions) {
     this.#files = new HistoryFiles(options.dataDirectory);
@@ -96,10 +97,13 @@ export class History {
     if (!isWhole) lost(subject, version);
   }
 
-  /** Records the staged changes of a place. `idAt`: of the skill in a folder; null: none is known. */
-  around({ place }: Target, { directory, changes, note }: StagedChanges, idAt: (directory: string) => string | null): Around {
-    const pending: { readonly subject: HistorySubject; readonly version: PendingVersion }[] = [];
-    const before = async ({ folder, id, from }: SkillChange): Promise<void> => {
+  /** Notes the staged changes of a place in the histories, before they are made. `idAt`: of the skill in a folder; null: none is known. */
+  async announce(
+    { place }: Target,
+    { directory, changes, note }: StagedChanges,
+    idAt: (directory: string) => string | null,
+  ): Promise<void> {
+    const announce = async ({ folder, id, from }: SkillChange): Promise<void> => {
       const subject = { id: id || (idAt(path.join(place.skills, folder)) ?? idOf(`/${folder}`)), label: place.label, folder };
       const staged = from === null ? null : path.join(directory, from);
       const digest = staged && (await treeDigest(staged));
@@ -108,27 +112,39 @@ export class History {
       if (staged !== null) await this.#keep(subject, staged, version);
       const { how, by, reason = null, proposal = null } = note;
       const next = { digest, version, at: this.options.clock.now(), how, by, reason, proposal };
-      pending.push({ subject, version: next });
-      await this.#files.write({ ...known, pending: next });
+      await this.#files.write({ ...known, pending: { ...next, folder } });
+      this.#announced.set(path.join(place.label, folder), subject);
     };
-    return {
-      before: async () => {
-        for (const change of changes) if (isOfSkill(change)) await this.#exclusively(() => before(change));
-      },
-      after: async () => {
-        for (const { subject, version } of pending)
-          await this.#exclusively(() => this.#settle(subject, version)).catch((error: unknown) =>
-            // It stays pending, and the next reader records it.
-            this.options.logger.warn(`a change of the skill '${subject.id}' is not in its history yet: ${messageOf(error)}`),
-          );
-      },
-    };
+    for (const change of changes) if (isOfSkill(change)) await this.#exclusively(() => announce(change));
   }
 
-  async #settle(subject: HistorySubject, version: PendingVersion): Promise<void> {
-    const known = this.#files.read(subject) ?? emptyOf(subject);
-    const stamp = (await this.stampOf(subject)) ?? '';
-    await this.#files.write({ ...appended({ ...known, folder: subject.folder }, version), stamp, pending: null });
+  /** Records the announced changes of these folders: they count. Also those that a killed process had announced and made. */
+  async counted(label: string, folders: readonly string[]): Promise<void> {
+    const own = folders.flatMap((folder) => this.#announced.get(path.join(label, folder)) ?? []);
+    const isOwn = own.length === folders.filter((folder) => isOfSkill({ folder })).length;
+    const subjects = isOwn ? own : this.#files.subjects().filter((subject) => subject.label === label);
+    for (const subject of subjects)
+      await this.#exclusively(() => this.#settle(subject, folders)).catch((error: unknown) =>
+        // It stays pending, and the next reader records it.
+        this.options.logger.warn(`a change of the skill '${subject.id}' is not in its history yet: ${messageOf(error)}`),
+      );
+    for (const folder of folders) this.#announced.delete(path.join(label, folder));
+  }
+
+  async #settle(subject: HistorySubject, folders: readonly string[]): Promise<void> {
+    const known = this.#files.read(subject);
+    if (known === null || known.pending === null) return;
+    const { folder = subject.folder, digest } = known.pending;
+    if (!folders.includes(folder)) return;
+    const settled = appended({ ...known, folder }, versionOf(known.pending));
+    await this.#files.write({ ...settled, stamp: await this.#stampIfSame(settled, digest), pending: null });
+  }
+
+  /** Empty where somebody has written there since. */
+  async #stampIfSame(subject: HistorySubject, digest: string | null): Promise<string> {
+    const stamp = await this.stampOf(subject);
+    const now = stamp === null ? null : await treeDigest(this.directoryOf(subject)).catch(() => '');
+    return now === digest ? (stamp ?? '') : '';
   }
 
   /**
@@ -144,7 +160,7 @@ export class History {
     const stamp = await this.stampOf(subject);
     const digest = stamp === null ? null : await treeDigest(directory);
     let known: RecordedHistory = { ...before, pending: null };
-    if (before.pending !== null && before.pending.digest === digest) known = appended(known, before.pending);
+    if (before.pending !== null && before.pending.digest === digest) known = appended(known, versionOf(before.pending));
     const last = known.versions.at(-1);
     const isNew = digest !== (last?.digest ?? null) && digest !== next;
     if (digest !== null && (isNew || mustKeep)) {
@@ -197,7 +213,7 @@ export class History {
 }
 
 /** Others only change an entry of the lock file, or what marks a folder as a plugin's. */
-function isOfSkill({ folder }: SkillChange): boolean {
+function isOfSkill({ folder }: Pick<SkillChange, 'folder'>): boolean {
   return folder !== '' && !path.basename(folder).startsWith('.');
 }
 
@@ -211,8 +227,13 @@ function emptyOf(subject: HistorySubject): RecordedHistory {
   return { ...subject, stamp: '', pending: null, versions: [] };
 }
 
+function versionOf(pending: PendingVersion): Omit<SkillVersion, 'number'> {
+  const { folder: _, ...version } = pending;
+  return version;
+}
+
 /** The same content again is the same version. */
-function appended(history: RecordedHistory, version: PendingVersion): RecordedHistory {
+function appended(history: RecordedHistory, version: Omit<SkillVersion, 'number'>): RecordedHistory {
   const last = history.versions.at(-1);
   if ((last?.digest ?? null) === version.digest) return history;
   return { ...history, versions: [...history.versions, { number: history.versions.length + 1, ...version }] };

@@ -19,19 +19,19 @@ export interface StagedChanges {
   readonly note: SkillNote;
 }
 
-/** Every folder into which skills are written, the one that wins first. */
+/** Every folder into which skills are written, the one that wins first. `counted`: as `FolderChangesOptions` has it, with the label of the place. */
 export function targetsAt(
   { sandbox, home }: { readonly sandbox: string; readonly home?: string | null },
   dataDirectory: string,
   clock: Clock,
+  counted: (label: string, folders: readonly string[]) => Promise<void>,
 ): readonly Target[] {
-  const at = (source: SkillPlace['source'], label: string, folder: string, journals: StateFolder): Target => {
-    const place = { source, label, skills: path.join(folder, 'skills'), lockFile: path.join(folder, 'skills.lock.json') };
+  const at = (source: SkillPlace['source'], label: string, above: string, journals: StateFolder): Target => {
+    const place = { source, label, skills: path.join(above, 'skills'), lockFile: path.join(above, 'skills.lock.json') };
     const entries = { file: place.lockFile, name: 'skills', entryOf };
-    return {
-      place,
-      folders: new FolderChanges({ folder: place.skills, entries, journals, digestOf: treeDigest, refusals: refusalsOf(label), clock }),
-    };
+    const [folder, refusals] = [place.skills, refusalsOf(label)];
+    const options = { folder, entries, journals, digestOf: treeDigest, refusals, clock };
+    return { place, folders: new FolderChanges({ ...options, counted: (folders) => counted(label, folders) }) };
   };
   const project = at('project', 'sandbox/skills', sandbox, stateFolder(dataDirectory, 'installs'));
   if (!home) return [project];

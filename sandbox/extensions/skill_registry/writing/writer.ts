@@ -1,5 +1,5 @@
 import { PithError } from 'pith';
-import type { Around, Staged } from '@pith/folder-changes';
+import type { Staged } from '@pith/folder-changes';
 import type { InstalledSkill, SkillChange, SkillNote, SkillPlace, SkillProposalFile, SkillWriter } from '../contract.ts';
 import type { ProposalFiles } from './proposal-files.ts';
 import type { StagedChanges, Target } from './targets.ts';
@@ -7,8 +7,8 @@ import type { StagedChanges, Target } from './targets.ts';
 export interface WriterOptions {
   readonly targets: readonly Target[];
   readonly keepVersion: SkillWriter['keepVersion'];
-  /** Records changes in the histories of the skills. */
-  readonly around: (target: Target, staged: StagedChanges) => Around;
+  /** Before changes are made: the histories of the skills are told of them. */
+  readonly before: (target: Target, staged: StagedChanges) => Promise<void>;
   readonly proposals: ProposalFiles;
 }
 
@@ -46,7 +46,7 @@ export class Writer implements SkillWriter {
     const { target, staged } = this.staged.get(directory) ?? {};
     if (target === undefined || staged === undefined)
       throw new PithError('install_failed', `nothing is prepared in ${directory}`, { cure: 'try again' });
-    await staged.change(changes, this.options.around(target, { directory, changes, note }));
+    await staged.change(changes, () => this.options.before(target, { directory, changes, note }));
   }
 
   async unstage(directory: string): Promise<void> {
