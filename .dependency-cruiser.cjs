@@ -13,6 +13,7 @@ const MODULES = {
   compose: ['contract', 'trust', 'declarations', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent'],
   cli: ['contract', 'trust', 'declarations', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent', 'compose'],
   testing: ['contract', 'trust', 'declarations', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent', 'compose'],
+  embed: ['contract', 'trust', 'declarations', 'kernel', 'loader', 'process', 'store', 'models', 'durable', 'agent', 'compose'],
 };
 
 /** Modules that the others reach by their `index.ts` only. */
@@ -30,6 +31,7 @@ const DOORS = [
   'compose',
   'cli',
   'testing',
+  'embed',
 ];
 
 const direction = ([name, below]) => ({

@@ -18,6 +18,7 @@ export const base = {
     alias: [
       { find: /^pith$/, replacement: source('core/contract/index.ts') },
       { find: /^pith\/testing$/, replacement: source('core/testing/index.ts') },
+      { find: /^pith\/embed$/, replacement: source('core/embed/index.ts') },
       { find: /^@pith\/([\w-]+)$/, replacement: source('packages/$1/index.ts') },
       { find: /^pith\/([a-z0-9_]+)$/, replacement: `${source('sandbox/extensions')}/$1/contract.ts` },
     ],

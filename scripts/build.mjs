@@ -16,7 +16,7 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const dist = path.join(root, 'dist');
 
 /** What has the same name in each build. */
-const FIXED = ['contract.js', 'testing.js', 'contract.d.ts', 'testing.d.ts', 'packages', 'build.json'];
+const FIXED = ['contract.js', 'testing.js', 'embed.js', 'contract.d.ts', 'testing.d.ts', 'embed.d.ts', 'packages', 'build.json'];
 
 /** A process of another user cannot register itself at a build. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -108,9 +108,10 @@ async function bundleAll(folder) {
   const entries = {
     main: 'core/main.ts',
     process: 'core/compose/extension-process.ts',
-    // What programs and tests import as `pith` and `pith/testing`, and what extensions import as `@pith/…`.
+    // What programs and tests import as `pith`, `pith/testing` and `pith/embed`, and what extensions import as `@pith/…`.
     'library/contract': 'core/contract/index.ts',
     'library/testing': 'core/testing/index.ts',
+    'library/embed': 'core/embed/index.ts',
     ...Object.fromEntries((await packages()).map((name) => [`library/packages/${name}`, `packages/${name}/index.ts`])),
   };
   await buildGraph({ packageRoot: root, folder, entries, ships: await trackedExtensions() });
@@ -186,8 +187,10 @@ async function lead(record) {
   const texts = {
     'contract.js': `export * from '${file}/contract.mjs';\n`,
     'testing.js': `export * from '${file}/testing.mjs';\n`,
+    'embed.js': `export * from '${file}/embed.mjs';\n`,
     'contract.d.ts': `export * from '${types}/core/contract/index.js';\n`,
     'testing.d.ts': `export * from '${types}/core/testing/index.js';\n`,
+    'embed.d.ts': `export * from '${types}/core/embed/index.js';\n`,
     ...Object.fromEntries(ofPackages),
     '.npmignore': `/*\n${[...FIXED, digest].map((name) => `!/${name}\n`).join('')}/${digest}/users\n/${digest}/compiled\n*.map\n`,
     'build.json': `${JSON.stringify(record)}\n`,

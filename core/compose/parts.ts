@@ -188,6 +188,7 @@ function host(get: Get): Host {
     wire: get(WIRE),
     commands: get(COMMANDS),
     isAdmin: (userId: string) => isAdmin(sandbox.settings.admins, userId),
+    isGuest: sandbox.options.isGuest ?? false,
   };
   return createHost(options, get(DISCOVERED));
 }

@@ -33,6 +33,7 @@ import {
   type StatePlace,
   type Trust,
 } from '../trust/index.ts';
+import { IN_MEMORY } from '../store/index.ts';
 import { stateFolder } from '@pith/safe-files';
 
 export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {
@@ -48,6 +49,10 @@ export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory'
   readonly switches?: readonly string[];
   /** What the command line of `pith serve` asks for; absent elsewhere. */
   readonly serve?: Places['serve'];
+  /** Nothing is written: the database is in memory, and no index is kept. */
+  readonly inMemory?: boolean;
+  /** As `HostOptions` has it. */
+  readonly isGuest?: boolean;
 }
 
 /** A sandbox's settings, and the index in its data directory. */
@@ -75,12 +80,14 @@ export async function readSandbox(options: SandboxOptions): Promise<SandboxReadi
   const { sandbox, untrusted } = trust;
   const settingsOptions = { ...options, sandbox, untrusted, workingDirectory: options.workingDirectory ?? process.cwd() };
   const first = await loadSettings(settingsOptions);
-  const state = trust.claim(first.settings.data_dir);
+  const { inMemory = false } = options;
+  const state = inMemory ? trust.state(first.settings.data_dir) : trust.claim(first.settings.data_dir);
+  const index = openIndex(stateFolder(state.directory, '.cache'), shippedRecords(packageRoot()));
   const reading: SandboxReading = {
     options: { ...options, sandbox, trust },
     state,
-    index: openIndex(stateFolder(state.directory, '.cache'), shippedRecords(packageRoot())),
-    databaseFile: path.join(state.directory, 'pith.db'),
+    index: inMemory ? { ...index, save: async () => null } : index,
+    databaseFile: inMemory ? IN_MEMORY : path.join(state.directory, 'pith.db'),
     settings: Object.freeze({ ...first.settings, data_dir: state.directory }),
     unread: first.unread,
     diagnostics: [...first.diagnostics, ...trustFindings(trust, state, first.weakened)],

@@ -53,6 +53,8 @@ export interface HostOptions {
   isAdmin?(userId: string): boolean;
   /** The kernel's own commands; extensions in its process find them as those of a provider called `kernel`. */
   commands?(): readonly Command[];
+  /** The process is a program's own, which answers for its errors and its end. Default: Pith does, and no extension can end it. */
+  readonly isGuest?: boolean;
 }
 
 /** The nano-kernel: extensions of a sandbox, running, and what others take of them. */
@@ -137,7 +139,7 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
   const renewals = new ToolRenewals(lifecycle);
   const tools = createTools(lifecycle, renewals, processes);
   answers.set(Permissions.id, () => permissionsOf(tools, extensions.list, options.isAdmin));
-  const unguard = guardProcess(secrets.redact);
+  const unguard = options.isGuest ? () => undefined : guardProcess(secrets.redact);
   let stopping: Promise<void> | undefined;
   return {
     extensions,

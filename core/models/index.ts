@@ -2,3 +2,4 @@ export { modelFailure, refusedPart } from './failure.ts';
 export { readWithRetry, type Retry } from './retry.ts';
 export { createRouter, type ModelRouter, type ResolvedModel } from './router.ts';
 export { isModelAlias } from './reference.ts';
+export { routerTo } from './router-to.ts';

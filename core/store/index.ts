@@ -2,7 +2,7 @@ export { checkDatabase } from './database-check.ts';
 export { createDatabase } from './extension-database.ts';
 export { createKeyValue } from './key-value.ts';
 export { createLeases, createOwner, type Fence, isHeldInWrite, type Lease, type Leases, sqliteLeaseRows } from './leases.ts';
-export { openStore, type Store } from './store.ts';
+export { IN_MEMORY, openStore, type Store } from './store.ts';
 export { transactionPart } from './transaction-part.ts';
 export type { Statement } from './writer.ts';
 export { databaseFailure, isBusy, isDiskFull } from './failure.ts';

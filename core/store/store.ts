@@ -23,8 +23,8 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Of a store that is gone with its connection. */
-const IN_MEMORY = ':memory:';
+/** The file of a store that is gone with its connection. */
+export const IN_MEMORY = ':memory:';
 
 /** Opens or creates `file` and its folder. Throws `database_failed`. */
 export function openStore(file: string, clock: Clock): Store {

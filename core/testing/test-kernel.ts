@@ -15,9 +15,9 @@ import {
   TIER_OF,
   WIRE,
 } from '../compose/index.ts';
-import type { Settings, SettingsInput } from '../declarations/index.ts';
+import type { SettingsInput } from '../declarations/index.ts';
 import { SERIALISED, type Tier } from '../kernel/index.ts';
-import { isModelAlias, type ModelRouter } from '../models/index.ts';
+import { routerTo } from '../models/index.ts';
 import { runCommand, type CommandOptions, type CommandOutcome } from './run-command.ts';
 import type { ModelRequest, ScriptedModel } from './scripted-model.ts';
 
@@ -146,20 +146,4 @@ function partsOf({ clock, model, isolation, wire = process.env['PITH_TEST_WIRE']
   if (isolation !== 'process') parts.register(TIER_OF, { useValue: ({ dynamic }) => (dynamic ? 'process' : 'in_process') });
   if (model) part(parts, MODEL_ROUTER, (get) => routerTo(model, () => get(SANDBOX).settings.models));
   return parts;
-}
-
-/** Whatever is asked for, it is this model. */
-function routerTo({ model, contextWindow }: ScriptedModel, aliases: () => Settings['models']): ModelRouter {
-  const chosen = { ref: `${model.provider}/${model.modelId}`, why: 'given by the caller' };
-  return {
-    choose: async () => chosen,
-    resolve: async () => ({ ...chosen, model, contextWindow }),
-    servers: async () => [],
-    problem: async () => null,
-    meant: async (text) => text,
-    check: () => 'default',
-    isAlias: (name) => isModelAlias(name, aliases()),
-    providerOf: () => null,
-    invalidate: () => undefined,
-  };
 }

@@ -1,0 +1,46 @@
+import { manifestSchema, type Manifest } from '../trust/index.ts';
+import type { Declaration, Discovery } from '../declarations/index.ts';
+import type { HostOptions, Loader } from '../kernel/index.ts';
+import type { Tool, ToolProvider } from '../contract/index.ts';
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+
+/** The extension that has the tools of the program. */
+export const EMBEDDED = 'embedded';
+
+/** With the program's tools as an extension beside those that were found. */
+export function withEmbedded(source: HostOptions['source'], sandbox: string): HostOptions['source'] {
+  const declaration = declarationIn(sandbox);
+  const added = (found: Discovery): Discovery => ({ ...found, declarations: new Map([...found.declarations, [EMBEDDED, declaration]]) });
+  return { ...source, discover: async (at, polls) => added(await source.discover(at, polls)) };
+}
+
+/** A loader that has its class; nothing of it is on disk. */
+export function loaderOf(loader: Loader, tools: readonly Tool[]): Loader {
+  class Embedded implements ToolProvider {
+    getTools(): readonly Tool[] {
+      return tools;
+    }
+  }
+  return {
+    ...loader,
+    bundle: async (declaration, entry) =>
+      declaration.id === EMBEDDED ? { file: EMBEDDED, shipped: true } : loader.bundle(declaration, entry),
+    isShipped: (declaration) => declaration.id === EMBEDDED || loader.isShipped(declaration),
+    isAltered: (declaration) => declaration.id !== EMBEDDED && loader.isAltered(declaration),
+    import: async (file, generation) => (file === EMBEDDED ? { default: Embedded } : loader.import(file, generation)),
+  };
+}
+
+function declarationIn(sandbox: string): Declaration {
+  const manifest: Manifest = manifestSchema().parse({
+    id: EMBEDDED,
+    name: 'Tools of the program',
+    version: '1.0.0',
+    entrypoint: 'main.ts',
+    provides: ['tool'],
+  });
+  const directory = path.join(sandbox, 'extensions', EMBEDDED);
+  const file = path.join(directory, 'manifest.yaml');
+  return { id: EMBEDDED, directory, file, manifest, prompt: null, shipped: true, digest: randomUUID(), diagnostics: [] };
+}

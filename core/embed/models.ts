@@ -1,0 +1,39 @@
+import { type LanguageModel, type ModelPart, PithError } from '../contract/index.ts';
+import { isPlainMap } from '@pith/plain-data';
+import type { EmbeddedModel } from './options.ts';
+
+/** The specifications of language models that are taken. `v4` sends the parts of `v3` that the loop reads. */
+const TAKEN = ['v2', 'v3', 'v4'];
+
+/** The model as the loop needs it. Throws `model_unknown` for what is no model, or one of another specification. */
+export function modelOf(given: EmbeddedModel): LanguageModel {
+  const { specificationVersion: version, provider, modelId } = given;
+  if (typeof given.doStream !== 'function' || typeof modelId !== 'string')
+    throw new PithError('model_unknown', 'model: it is not a language model of the AI SDK', { cure: 'give a model object, or `provider/model`' });
+  if (!TAKEN.includes(version))
+    throw new PithError('model_unknown', `model: '${provider}/${modelId}' has specification ${version}, and ${TAKEN.join(', ')} are known`, {
+      cure: 'use another version of its package',
+    });
+  const doStream = async (options: never) => {
+    const { stream } = await given.doStream(options);
+    return { stream: version === 'v2' ? fromSecond(stream as AsyncIterable<unknown>) : (stream as AsyncIterable<ModelPart>) };
+  };
+  return { specificationVersion: 'v3', provider, modelId, doStream: doStream as LanguageModel['doStream'] };
+}
+
+/** Version 2 has plain reasons and numbers in the last part; all other parts that the loop reads are the same. */
+async function* fromSecond(stream: AsyncIterable<unknown>): AsyncIterable<ModelPart> {
+  for await (const part of stream) yield (isPlainMap(part) && part['type'] === 'finish' ? finishOf(part) : part) as ModelPart;
+}
+
+function finishOf(part: Readonly<Record<string, unknown>>): unknown {
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = (part['usage'] ?? {}) as Record<string, number | undefined>;
+  return {
+    ...part,
+    finishReason: { unified: part['finishReason'], raw: undefined },
+    usage: {
+      inputTokens: { total: inputTokens, noCache: undefined, cacheRead: cachedInputTokens, cacheWrite: undefined },
+      outputTokens: { total: outputTokens, text: undefined, reasoning: reasoningTokens },
+    },
+  };
+}

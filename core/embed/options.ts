@@ -1,0 +1,142 @@
+import type { AgentSpec, JsonValue, LanguageModel, Tool, ToolCall, TurnEvent } from '../contract/index.ts';
+
+type Usage = Extract<TurnEvent, { type: 'turn-end' }>['usage'];
+
+/** Any schema by the Standard Schema convention that gives JSON Schema, such as one of zod 4; or a JSON Schema. */
+export type OutputSchema = object;
+
+/** Any language model object of the AI SDK: provider specification v2, v3 or v4. */
+export type EmbeddedModel = Omit<LanguageModel, 'specificationVersion' | 'doStream'> & {
+  readonly specificationVersion: string;
+  doStream(options: never): PromiseLike<{ readonly stream: AsyncIterable<unknown> | ReadableStream<unknown> }>;
+};
+
+/** A tool of Pith, a tool as the AI SDK has them, or a function without input. */
+export type EmbeddedTool =
+  | Tool
+  | {
+      readonly description?: string | undefined;
+      /** Any schema by the Standard Schema convention, or a JSON Schema (also as `{ jsonSchema }`). */
+      readonly inputSchema?: unknown;
+      readonly needsApproval?: unknown;
+      /** As `ToolDefinition.effect`. */
+      readonly effect?: 'read' | 'idempotent' | 'write';
+      readonly timeoutMs?: number;
+      execute?(input: never, call: never): unknown;
+    }
+  | ((call: ToolCall) => unknown);
+
+/** A skill as an object, instead of a folder. */
+export interface EmbeddedSkill {
+  readonly id: string;
+  readonly description: string;
+  readonly body: string;
+  /** Further files of its folder, by relative path. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+}
+
+/** What makes an agent; absent keys have the defaults of a manifest. */
+export interface EmbeddedAgent extends Partial<Omit<AgentSpec, 'id' | 'declaredBy' | 'origin' | 'promptFile' | 'promptBy'>> {
+  readonly id: string;
+}
+
+/** Of one run: model steps, tokens of input and output together, milliseconds. */
+export interface Limits {
+  readonly steps?: number;
+  readonly toolCalls?: number;
+  readonly tokens?: number;
+  readonly ms?: number;
+}
+
+export interface Question {
+  readonly id: string;
+  /** `extension/tool`; of a tool that was given to `createPith` its name. */
+  readonly tool: string;
+  readonly input: JsonValue;
+  /** SHA-256 of the exact input. */
+  readonly digest: string;
+  readonly summary?: string;
+  readonly details?: string;
+  readonly thread: string;
+}
+
+/** `later` ends the run with `status: 'waiting'`. */
+export type ApproveAnswer = 'yes' | 'no' | 'later' | boolean | { readonly no: string };
+
+export type Approve = (question: Question, signal: AbortSignal) => ApproveAnswer | PromiseLike<ApproveAnswer>;
+
+export interface PithOptions {
+  /** A sandbox folder, of which agents, skills, extensions and settings are taken: whoever names it trusts it. Absent: none. */
+  readonly sandbox?: string;
+  /** Folders of skills, folders that are a skill, and skills as objects. */
+  readonly skills?: readonly (string | EmbeddedSkill)[];
+  /** Extensions that ship, besides those for skills and models: `web`, `project_tools`, … */
+  readonly extensions?: readonly string[];
+  /** The first is used where a run names none. Absent: that of the sandbox, else one that has all skills and tools. */
+  readonly agents?: readonly EmbeddedAgent[];
+  /** Instructions of that agent. */
+  readonly instructions?: string;
+  /** By name. */
+  readonly tools?: Readonly<Record<string, EmbeddedTool>>;
+  /** A model object, or a reference `provider/model` whose key is in `env`. */
+  readonly model?: string | EmbeddedModel;
+  /** Answers questions before tools run. Absent: the answer is no. */
+  readonly approve?: Approve;
+  /** Where threads and state are kept: in memory (default), or in a folder. */
+  readonly store?: string;
+  readonly limits?: Limits;
+  /** As in `pith.yaml`. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** Variables that extensions and settings may see; `process.env` has to be given. Default: none. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface RunOptions<Output = unknown> {
+  /** Goes on in a thread, or begins one of this id. Absent: a new one. */
+  readonly thread?: string;
+  readonly agent?: string;
+  readonly model?: string;
+  readonly signal?: AbortSignal;
+  readonly limits?: Limits;
+  readonly userId?: string;
+  /** What the answer must be: the model is told, and asked again where it is not, at most twice. */
+  readonly output?: OutputSchema & { readonly '~standard'?: { readonly types?: { readonly output: Output } | undefined } };
+}
+
+export interface RunResult<Output = unknown> {
+  /** `limit`: one of the limits ended it. `waiting`: questions are open; go on with `resume`. */
+  readonly status: 'done' | 'limit' | 'aborted' | 'waiting';
+  readonly text: string;
+  /** Checked against `output`; undefined where none was asked for. */
+  readonly output: Output;
+  readonly thread: string;
+  readonly usage: Usage;
+  /** What waits for an answer. */
+  readonly questions: readonly Question[];
+}
+
+/** Begins at once. Leaving a loop over it aborts it. */
+export interface Run<Output = unknown> extends AsyncIterable<TurnEvent> {
+  readonly thread: string;
+  /** Also without a loop. Rejects with a `PithError` where the run failed. */
+  readonly result: Promise<RunResult<Output>>;
+  /** The text as it comes. Leaving a loop over it aborts the run, too. */
+  readonly text: AsyncIterable<string>;
+}
+
+export interface Pith extends AsyncDisposable {
+  run<Output = unknown>(text: string, options?: RunOptions<Output>): Run<Output>;
+  /** Goes on where a run ended `waiting`, also in another process. `answers` by the ids of questions; those without one are asked again. */
+  resume(thread: string, answers?: Readonly<Record<string, ApproveAnswer>>, options?: Pick<RunOptions, 'signal'>): Run;
+  /** All that agents may be offered. */
+  skills(): Promise<readonly { readonly id: string; readonly description: string; readonly state: string }[]>;
+  readonly threads: {
+    /** Newest first. */
+    list(limit?: number): Promise<readonly { readonly id: string; readonly title: string | null }[]>;
+    /** What was said; null: there is no such thread. */
+    messages(thread: string): Promise<readonly unknown[] | null>;
+    remove(thread: string): Promise<void>;
+  };
+  /** Ends runs and releases everything. Never rejects. */
+  close(): Promise<void>;
+}

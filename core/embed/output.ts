@@ -1,0 +1,50 @@
+import { PithError } from '../contract/index.ts';
+import { isPlainMap } from '@pith/plain-data';
+import type { AnySchema } from './schemas.ts';
+
+/** An answer that was never what the schema wants: all of them, oldest first. */
+export class OutputInvalid extends PithError {
+  constructor(
+    readonly answers: readonly string[],
+    problems: readonly string[],
+  ) {
+    super('output_invalid', `the model gave ${answers.length} answers that do not match the schema; the last: ${problems.join('; ')}`, {
+      cure: 'loosen the schema, describe its fields, or take a larger model',
+    });
+  }
+}
+
+/** What an agent is told beside its instructions. */
+export function outputInstructions({ json }: AnySchema): string {
+  return `Your last message is one JSON value and nothing else, neither before nor after it. It matches this JSON Schema:\n${JSON.stringify(json)}`;
+}
+
+export function outputQuestion(problems: readonly string[]): string {
+  return `That is not the JSON value that was asked for: ${problems.join('; ')}. Answer with the corrected JSON value alone.`;
+}
+
+/** The value in an answer: as it is, or in a fence, or from the first bracket to the last. */
+export async function outputIn(text: string, schema: AnySchema): Promise<{ readonly value: unknown } | { readonly problems: readonly string[] }> {
+  const fenced = /```(?:json)?\s*\n([^]*?)\n\s*```/iu.exec(text)?.[1];
+  const bracketed = /[[{][^]*[\]}]/u.exec(text)?.[0];
+  let problems: readonly string[] | undefined;
+  for (const candidate of [text.trim(), fenced, bracketed]) {
+    const value = candidate === undefined ? undefined : jsonIn(candidate);
+    if (value === undefined) continue;
+    const result = await schema.check(value);
+    if ('value' in result) return result;
+    problems ??= result.problems;
+    // Some models wrap what they were asked for.
+    const inner = isPlainMap(value) && Object.keys(value).length === 1 ? await schema.check(Object.values(value)[0]) : null;
+    if (inner !== null && 'value' in inner) return inner;
+  }
+  return { problems: problems ?? ['it is not JSON'] };
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined; // another part of the answer may be
+  }
+}
