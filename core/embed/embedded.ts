@@ -2,15 +2,15 @@ import { manifestSchema, type Manifest } from '../trust/index.ts';
 import type { Declaration, Discovery } from '../declarations/index.ts';
 import type { HostOptions, Loader } from '../kernel/index.ts';
 import type { Tool, ToolProvider } from '../contract/index.ts';
-import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import { canonicalJson, sha256 } from '@pith/plain-data';
 
 /** The extension that has the tools of the program. */
 export const EMBEDDED = 'embedded';
 
 /** With the program's tools as an extension beside those that were found. */
-export function withEmbedded(source: HostOptions['source'], sandbox: string): HostOptions['source'] {
-  const declaration = declarationIn(sandbox);
+export function withEmbedded(source: HostOptions['source'], sandbox: string, tools: readonly Tool[]): HostOptions['source'] {
+  const declaration = declarationIn(sandbox, digestOf(tools));
   const added = (found: Discovery): Discovery => ({ ...found, declarations: new Map([...found.declarations, [EMBEDDED, declaration]]) });
   return { ...source, discover: async (at, polls) => added(await source.discover(at, polls)) };
 }
@@ -32,15 +32,21 @@ export function loaderOf(loader: Loader, tools: readonly Tool[]): Loader {
   };
 }
 
-function declarationIn(sandbox: string): Declaration {
+/** The same in another process with the same tools, where a question about one may be answered. */
+function digestOf(tools: readonly Tool[]): string {
+  return sha256(canonicalJson(tools.map(({ name, description, inputSchema = null }) => ({ name, description, inputSchema }))));
+}
+
+function declarationIn(sandbox: string, digest: string): Declaration {
   const manifest: Manifest = manifestSchema().parse({
     id: EMBEDDED,
     name: 'Tools of the program',
     version: '1.0.0',
     entrypoint: 'main.ts',
     provides: ['tool'],
+    isolation: 'in_process',
   });
   const directory = path.join(sandbox, 'extensions', EMBEDDED);
   const file = path.join(directory, 'manifest.yaml');
-  return { id: EMBEDDED, directory, file, manifest, prompt: null, shipped: true, digest: randomUUID(), diagnostics: [] };
+  return { id: EMBEDDED, directory, file, manifest, prompt: null, shipped: true, digest, diagnostics: [] };
 }

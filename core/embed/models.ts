@@ -9,11 +9,17 @@ const TAKEN = ['v2', 'v3', 'v4'];
 export function modelOf(given: EmbeddedModel): LanguageModel {
   const { specificationVersion: version, provider, modelId } = given;
   if (typeof given.doStream !== 'function' || typeof modelId !== 'string')
-    throw new PithError('model_unknown', 'model: it is not a language model of the AI SDK', { cure: 'give a model object, or `provider/model`' });
-  if (!TAKEN.includes(version))
-    throw new PithError('model_unknown', `model: '${provider}/${modelId}' has specification ${version}, and ${TAKEN.join(', ')} are known`, {
-      cure: 'use another version of its package',
+    throw new PithError('model_unknown', 'model: it is not a language model of the AI SDK', {
+      cure: 'give a model object, or `provider/model`',
     });
+  if (!TAKEN.includes(version))
+    throw new PithError(
+      'model_unknown',
+      `model: '${provider}/${modelId}' has specification ${version}, and ${TAKEN.join(', ')} are known`,
+      {
+        cure: 'use another version of its package',
+      },
+    );
   const doStream = async (options: never) => {
     const { stream } = await given.doStream(options);
     return { stream: version === 'v2' ? fromSecond(stream as AsyncIterable<unknown>) : (stream as AsyncIterable<ModelPart>) };

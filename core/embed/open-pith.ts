@@ -22,9 +22,6 @@ const SHIPPED = ['skill_registry', 'skill_search', 'openai_compatible', 'anthrop
 /** The agent where nobody declares one. */
 const ASSISTANT = 'assistant';
 
-/** A place where there is nothing, and nothing can be written. */
-const NOWHERE = path.join(os.devNull, 'pith');
-
 /** Opens a kernel in this process, over what the options name alone. Rejects `settings_invalid` and what a start may fail with. */
 export async function openPith(options: PithOptions): Promise<Pith> {
   const { agents = [], approve = nobody, limits = {} } = options;
@@ -88,16 +85,15 @@ export async function openPith(options: PithOptions): Promise<Pith> {
 
 async function openKernel(options: PithOptions, temporary: TemporaryFolder): Promise<Kernel> {
   const { store, env = {}, extensions = [], model } = options;
-  const sandbox = path.resolve(options.sandbox ?? path.join(NOWHERE, 'sandbox'));
+  const sandbox = path.resolve(options.sandbox ?? path.join(temporary.path, 'sandbox'));
   const inMemory = store === undefined;
-  const dataDirectory = inMemory ? path.join(NOWHERE, 'data') : path.resolve(store);
+  const dataDirectory = path.resolve(store ?? path.join(temporary.path, 'data'));
   const tools = toolsOf(options.tools ?? {});
   const parts = createParts().createChildContainer();
-  const bundles = inMemory ? temporary.path : dataDirectory;
-  part(parts, LOADER, () => loaderOf(createLoader({ dataDirectory: bundles, packageRoot: packageRoot() }), tools));
+  part(parts, LOADER, () => loaderOf(createLoader({ dataDirectory, packageRoot: packageRoot() }), tools));
   part(parts, SOURCE, (get) => {
     const found = sourceOf(get(SANDBOX));
-    return { ...found, source: withEmbedded(found.source, sandbox) };
+    return { ...found, source: withEmbedded(found.source, sandbox, tools) };
   });
   if (typeof model === 'object') {
     const given = { model: modelOf(model), contextWindow: null };
@@ -144,7 +140,7 @@ async function skillFolders({ skills = [], sandbox: given }: PithOptions, sandbo
   return folders;
 }
 
-/** Made when something has to be written, and removed at the end. */
+/** Made when something has to be written, such as skills that are objects, and removed at the end. */
 class TemporaryFolder {
   readonly path = path.join(os.tmpdir(), `pith-${randomUUID()}`);
 
@@ -157,7 +153,9 @@ class TemporaryFolder {
       for (const [name, content] of Object.entries({ ...files, 'SKILL.md': text })) {
         const file = path.join(folder, id, name);
         if (!isBelow(file, path.join(folder, id)))
-          throw new PithError('settings_invalid', `skills: the file '${name}' of '${id}' is outside of the skill`, { cure: 'correct its path' });
+          throw new PithError('settings_invalid', `skills: the file '${name}' of '${id}' is outside of the skill`, {
+            cure: 'correct its path',
+          });
         await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
         await writeFile(file, content);
       }

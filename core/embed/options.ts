@@ -3,7 +3,9 @@ import type { AgentSpec, JsonValue, LanguageModel, Tool, ToolCall, TurnEvent } f
 type Usage = Extract<TurnEvent, { type: 'turn-end' }>['usage'];
 
 /** Any schema by the Standard Schema convention that gives JSON Schema, such as one of zod 4; or a JSON Schema. */
-export type OutputSchema = object;
+export type OutputSchema<Output = unknown> =
+  | { readonly '~standard': { readonly types?: { readonly output: Output } | undefined } }
+  | { readonly '~standard'?: undefined; readonly [keyword: string]: unknown };
 
 /** Any language model object of the AI SDK: provider specification v2, v3 or v4. */
 export type EmbeddedModel = Omit<LanguageModel, 'specificationVersion' | 'doStream'> & {
@@ -100,7 +102,7 @@ export interface RunOptions<Output = unknown> {
   readonly limits?: Limits;
   readonly userId?: string;
   /** What the answer must be: the model is told, and asked again where it is not, at most twice. */
-  readonly output?: OutputSchema & { readonly '~standard'?: { readonly types?: { readonly output: Output } | undefined } };
+  readonly output?: OutputSchema<Output>;
 }
 
 export interface RunResult<Output = unknown> {

@@ -24,7 +24,10 @@ export function outputQuestion(problems: readonly string[]): string {
 }
 
 /** The value in an answer: as it is, or in a fence, or from the first bracket to the last. */
-export async function outputIn(text: string, schema: AnySchema): Promise<{ readonly value: unknown } | { readonly problems: readonly string[] }> {
+export async function outputIn(
+  text: string,
+  schema: AnySchema,
+): Promise<{ readonly value: unknown } | { readonly problems: readonly string[] }> {
   const fenced = /```(?:json)?\s*\n([^]*?)\n\s*```/iu.exec(text)?.[1];
   const bracketed = /[[{][^]*[\]}]/u.exec(text)?.[0];
   let problems: readonly string[] | undefined;

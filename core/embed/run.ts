@@ -138,7 +138,11 @@ class RunningRun {
 /** Where nobody answers questions. */
 export const nobody: Approve = () => ({ no: 'nobody can be asked here' });
 
-function replyOf(answer: Exclude<ApproveAnswer, 'later'>): { readonly answer: 'once' | 'no'; readonly by: string; readonly reason?: string } {
+function replyOf(answer: Exclude<ApproveAnswer, 'later'>): {
+  readonly answer: 'once' | 'no';
+  readonly by: string;
+  readonly reason?: string;
+} {
   if (answer === 'yes' || answer === true) return { answer: 'once', by: 'program' };
   return { answer: 'no', by: 'program', ...(typeof answer === 'object' ? { reason: answer.no } : {}) };
 }

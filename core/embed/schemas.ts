@@ -22,8 +22,13 @@ type StandardResult = { readonly value: unknown; readonly issues?: undefined } |
 
 /** Of a Standard Schema that gives JSON Schema (zod 4 among them), of `{ jsonSchema, validate? }`, or of a JSON Schema. Throws `settings_invalid`. */
 export function schemaOf(given: unknown, what: string): AnySchema {
-  const { '~standard': standard, jsonSchema, validate } = (given ?? {}) as { '~standard'?: Standard; jsonSchema?: unknown; validate?: unknown };
-  if (standard !== undefined) return { json: jsonOf(given, standard, what), check: async (value) => checked(await standard.validate(value)) };
+  const {
+    '~standard': standard,
+    jsonSchema,
+    validate,
+  } = (given ?? {}) as { '~standard'?: Standard; jsonSchema?: unknown; validate?: unknown };
+  if (standard !== undefined)
+    return { json: jsonOf(given, standard, what), check: async (value) => checked(await standard.validate(value)) };
   const json = jsonSchema ?? given;
   if (!isPlainMap(json)) throw unusable(what);
   const own = z.fromJSONSchema(json as never);
@@ -55,5 +60,7 @@ function checked(result: StandardResult): { readonly value: unknown } | { readon
 }
 
 function unusable(what: string): PithError {
-  return new PithError('settings_invalid', `${what}: this schema gives no JSON Schema`, { cure: 'give a schema of zod 4, or a JSON Schema' });
+  return new PithError('settings_invalid', `${what}: this schema gives no JSON Schema`, {
+    cure: 'give a schema of zod 4, or a JSON Schema',
+  });
 }

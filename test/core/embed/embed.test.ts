@@ -1,6 +1,7 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
-import { createPith, type PithOptions } from 'pith/embed';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createPith, type EmbeddedModel, type PithOptions, type Question } from 'pith/embed';
 import { scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
 import { folderWith } from '../../places.ts';
@@ -13,16 +14,265 @@ async function pithWith(script: readonly ScriptedStep[], options: PithOptions = 
   return { pith, model };
 }
 
-it('U40 answers with a skill of a folder', async () => {
-  const folder = folderWith({ 'letters/SKILL.md': skillText({ name: 'letters', description: 'Writes letters. Use for letters.', body: 'Say ahoy.' }) });
-  const { pith, model } = await pithWith([{ calls: [{ name: 'read_skill', input: { skill_id: 'letters' } }] }, { text: 'Ahoy!' }], { skills: [folder] });
-  const run = pith.run('write a letter');
-  const types: string[] = [];
-  for await (const event of run) types.push(event.type);
-  expect(await run.result).toMatchObject({ status: 'done', text: 'Ahoy!', questions: [] });
-  expect(types).toContain('tool-result');
-  expect(JSON.stringify(model.requests[0])).toContain('`letters`');
-  expect(JSON.stringify(model.requests[1])).toContain('Say ahoy.');
-  expect(await pith.skills()).toMatchObject([{ id: 'letters', state: 'offered' }]);
-  expect(path.isAbsolute(folder)).toBe(true);
+const LETTERS = { 'letters/SKILL.md': skillText({ name: 'letters', description: 'Writes letters. Use for letters.', body: 'Say ahoy.' }) };
+const READ = { calls: [{ name: 'read_skill', input: { skill_id: 'letters' } }] };
+
+describe('U40 a program', () => {
+  it('gets an answer with a skill of a folder, by events and by the result', async () => {
+    const { pith, model } = await pithWith([READ, { text: 'Ahoy!' }], { skills: [folderWith(LETTERS)] });
+    const run = pith.run('write a letter');
+    const types: string[] = [];
+    for await (const event of run) types.push(event.type);
+    expect(await run.result).toMatchObject({ status: 'done', text: 'Ahoy!', thread: run.thread, questions: [] });
+    expect(types).toEqual(expect.arrayContaining(['turn-start', 'tool-call', 'tool-result', 'text-delta', 'turn-end']));
+    expect(JSON.stringify(model.requests[0])).toContain('`letters`');
+    expect(JSON.stringify(model.requests[1])).toContain('Say ahoy.');
+    expect(await pith.skills()).toMatchObject([{ id: 'letters', state: 'offered' }]);
+  });
+
+  it('gives skills as objects, and the text as it comes', async () => {
+    const skill = {
+      id: 'letters',
+      description: 'Writes letters: use for letters.',
+      body: 'Say ahoy.',
+      files: { 'references/more.md': 'More.' },
+    };
+    const { pith, model } = await pithWith([READ, { text: 'Ahoy!' }], { skills: [skill] });
+    const parts: string[] = [];
+    for await (const text of pith.run('write a letter').text) parts.push(text);
+    expect(parts.join('')).toBe('Ahoy!');
+    expect(JSON.stringify(model.requests[1])).toContain('Say ahoy.');
+  });
+
+  it('gives tools: of the AI SDK, and plain functions', async () => {
+    const seen: unknown[] = [];
+    const script = [
+      {
+        calls: [
+          { name: 'add', input: { a: 2, b: 3 } },
+          { name: 'city_time', input: {} },
+        ],
+      },
+      { calls: [{ name: 'add', input: { a: 'two' } }] },
+      { text: 'five' },
+    ];
+    const { pith, model } = await pithWith(script, {
+      tools: {
+        add: {
+          description: 'Adds two numbers.',
+          inputSchema: z.object({ a: z.number(), b: z.number() }),
+          execute: ({ a, b }: { a: number; b: number }, { abortSignal }: { abortSignal: AbortSignal }) => {
+            seen.push([a, b, abortSignal.aborted]);
+            return { sum: a + b };
+          },
+        },
+        city_time: () => '12:00',
+      },
+    });
+    const events = [];
+    for await (const event of pith.run('add')) events.push(event);
+    expect(seen).toEqual([[2, 3, false]]);
+    const results = events.flatMap((event) => (event.type === 'tool-result' ? [event] : []));
+    expect(results.map(({ name, ok, output }) => [name, ok, output])).toEqual([
+      ['add', true, { sum: 5 }],
+      ['city_time', true, '12:00'],
+      ['add', false, undefined],
+    ]);
+    expect(JSON.stringify(model.requests[0])).toContain('"required":["a","b"]');
+  });
+
+  it('goes on in a thread, and sees what was said', async () => {
+    const { pith, model } = await pithWith([{ text: 'Hello Ana.' }, { text: 'Ana.' }]);
+    const { thread } = await pith.run('I am Ana').result;
+    expect((await pith.run('who am I?', { thread }).result).text).toBe('Ana.');
+    expect(JSON.stringify(model.requests[1])).toContain('I am Ana');
+    expect(await pith.threads.list()).toMatchObject([{ id: thread, title: 'I am Ana' }]);
+    expect(await pith.threads.messages(thread)).toHaveLength(4);
+    await pith.threads.remove(thread);
+    expect([await pith.threads.list(), await pith.threads.messages(thread)]).toEqual([[], null]);
+  });
+
+  it('takes agents as objects, and a sandbox with agents, skills and extensions', async () => {
+    const { pith, model } = await pithWith([{ text: 'one' }, { text: 'two' }], {
+      agents: [
+        { id: 'first', instructions: 'Be the first.' },
+        { id: 'second', instructions: 'Be the second.' },
+      ],
+    });
+    await pith.run('hi').result;
+    await pith.run('hi', { agent: 'second' }).result;
+    expect(model.requests.map((request) => /Be the \w+/.exec(JSON.stringify(request))?.[0])).toEqual(['Be the first', 'Be the second']);
+
+    const sandbox = folderWith({
+      'pith.yaml': 'default_agent: writer\n',
+      'agents/writer/manifest.yaml': 'id: writer\nagent: { uses_tools: [skill_registry], instructions: Write well. }\n',
+      ...Object.fromEntries(Object.entries(LETTERS).map(([name, text]) => [`skills/${name}`, text])),
+    });
+    const own = await pithWith([{ text: 'Ahoy!' }], { sandbox });
+    await own.pith.run('hi').result;
+    expect(JSON.stringify(own.model.requests[0])).toMatch(/Write well\.[^]*`letters`|`letters`[^]*Write well\./u);
+    expect(existsSync(path.join(sandbox, 'data'))).toBe(false);
+  });
+});
+
+describe('U48 structured output', () => {
+  const schema = z.object({ city: z.string(), people: z.number() });
+
+  it('is checked and typed, also from a fence or wrapped', async () => {
+    const { pith, model } = await pithWith([{ text: 'Here:\n```json\n{"city":"Oslo","people":700000}\n```' }]);
+    const { output } = await pith.run('a city', { output: schema }).result;
+    expect(output.city).toBe('Oslo');
+    expect(JSON.stringify(model.requests[0])).toContain('matches this JSON Schema');
+  });
+
+  it('is asked for again: the third answer is used', async () => {
+    const { pith, model } = await pithWith([
+      { text: 'Oslo' },
+      { text: '{"city":"Oslo","people":"many"}' },
+      { text: '{"city":"Oslo","people":7}' },
+    ]);
+    expect((await pith.run('a city', { output: schema }).result).output).toEqual({ city: 'Oslo', people: 7 });
+    expect(JSON.stringify(model.requests[2])).toContain('people: ');
+  });
+
+  it('fails with the answers where none is right', async () => {
+    const { pith } = await pithWith([{ text: 'Oslo' }, { text: 'Oslo!' }, { text: '{}' }]);
+    await expect(pith.run('a city', { output: schema }).result).rejects.toMatchObject({
+      code: 'output_invalid',
+      answers: ['Oslo', 'Oslo!', '{}'],
+    });
+  });
+
+  it('takes a JSON Schema too', async () => {
+    const { pith } = await pithWith([{ text: '[1,2]' }]);
+    expect((await pith.run('numbers', { output: { type: 'array', items: { type: 'number' } } }).result).output).toEqual([1, 2]);
+  });
+});
+
+describe('U44 approvals', () => {
+  const ASKING = {
+    write: { description: 'Writes.', inputSchema: z.object({ text: z.string() }), needsApproval: true, execute: () => 'written' },
+  };
+  const SCRIPT = [{ calls: [{ name: 'write', input: { text: 'hi' } }] }, { text: 'done' }];
+  const results = (messages: unknown) => JSON.stringify(messages);
+
+  it('asks the callback: yes runs the tool, no refuses with the reason, none means no', async () => {
+    const asked: Question[] = [];
+    const yes = await pithWith(SCRIPT, { tools: ASKING, approve: (question) => (asked.push(question), 'yes') });
+    expect(await yes.pith.run('write').result).toMatchObject({ status: 'done', text: 'done' });
+    expect(asked).toMatchObject([{ tool: 'write', input: { text: 'hi' } }]);
+    expect(results(yes.model.requests[1])).toContain('written');
+
+    const no = await pithWith(SCRIPT, { tools: ASKING, approve: () => ({ no: 'not today' }) });
+    await no.pith.run('write').result;
+    expect(results(no.model.requests[1])).toContain('not today');
+
+    const nobody = await pithWith(SCRIPT, { tools: ASKING });
+    await nobody.pith.run('write').result;
+    expect(results(nobody.model.requests[1])).toContain('nobody can be asked here');
+  });
+
+  it('waits with later, and goes on in another Pith over the same store', async () => {
+    const store = folderWith();
+    const first = await pithWith(SCRIPT.slice(0, 1), { tools: ASKING, store, approve: () => 'later' });
+    const waiting = await first.pith.run('write').result;
+    expect(waiting).toMatchObject({ status: 'waiting', questions: [{ tool: 'write', thread: waiting.thread }] });
+    await first.pith.close();
+    const second = await pithWith(SCRIPT.slice(1), { tools: ASKING, store });
+    const ended = await second.pith.resume(waiting.thread, { [waiting.questions[0]!.id]: 'yes' }).result;
+    expect(ended).toMatchObject({ status: 'done', text: 'done' });
+    expect(results(second.model.requests[0])).toContain('written');
+  });
+});
+
+describe('U47 a run', () => {
+  it('ends when the loop over it is left', async () => {
+    const { pith } = await pithWith([{ text: 'a long answer' }]);
+    const run = pith.run('hi');
+    for await (const event of run) if (event.type === 'turn-start') break;
+    expect((await run.result).status).toBe('aborted');
+  });
+
+  it('ends by a signal, by limits, and by close', async () => {
+    const { pith } = await pithWith([READ, { text: 'never' }], { skills: [folderWith(LETTERS)] });
+    expect((await pith.run('hi', { limits: { steps: 1 } }).result).status).toBe('limit');
+    expect((await pith.run('hi', { signal: AbortSignal.abort() }).result).status).toBe('aborted');
+    const run = pith.run('hi');
+    await pith.close();
+    expect((await run.result).status).toBe('aborted');
+    expect(() => pith.run('hi')).toThrow('this Pith is closed');
+  });
+
+  it('fails with a code, and nothing is unhandled where nobody asks for the result', async () => {
+    const unhandled: unknown[] = [];
+    const heard = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', heard);
+    onTestFinished(() => void process.off('unhandledRejection', heard));
+    const { pith } = await pithWith([{ error: new Error('broken') } as never]);
+    const run = pith.run('hi');
+    for await (const _ of run);
+    await expect(run.result).rejects.toMatchObject({ code: expect.any(String) });
+    await new Promise(setImmediate);
+    expect(unhandled).toEqual([]);
+  });
+});
+
+describe('U48 models', () => {
+  const stream = (parts: readonly unknown[]) => ({
+    stream: (async function* () {
+      yield* parts;
+    })(),
+  });
+  const modelOf = (specificationVersion: string, finish: object): EmbeddedModel => ({
+    specificationVersion,
+    provider: 'own',
+    modelId: 'm',
+    doStream: async () =>
+      stream([
+        { type: 'stream-start', warnings: [] },
+        { type: 'text-start', id: '1' },
+        { type: 'text-delta', id: '1', delta: 'hello' },
+        { type: 'text-end', id: '1' },
+        { type: 'finish', ...finish },
+      ]),
+  });
+  const third = { finishReason: { unified: 'stop', raw: 'stop' }, usage: { inputTokens: { total: 5 }, outputTokens: { total: 1 } } };
+
+  it.each([
+    ['v2', { finishReason: 'stop', usage: { inputTokens: 5, outputTokens: 1, totalTokens: 6 } }],
+    ['v3', third],
+    ['v4', third],
+  ])('of specification %s are taken by shape', async (version, finish) => {
+    const pith = await createPith({ model: modelOf(version, finish) });
+    onTestFinished(() => pith.close());
+    expect(await pith.run('hi').result).toMatchObject({ status: 'done', text: 'hello', usage: { inputTokens: 5, outputTokens: 1 } });
+  });
+
+  it('of another specification are refused by name', async () => {
+    await expect(createPith({ model: modelOf('v9', third) })).rejects.toMatchObject({
+      code: 'model_unknown',
+      message: expect.stringContaining('v9'),
+    });
+    await expect(createPith({ model: {} as never })).rejects.toMatchObject({ code: 'model_unknown' });
+  });
+});
+
+it('U43 two of them never see each other’s skills, threads and settings', async () => {
+  const one = await pithWith([{ text: 'one' }], { skills: [folderWith(LETTERS)] });
+  const two = await pithWith([{ text: 'two' }]);
+  const { thread } = await one.pith.run('hi', { thread: 'same' }).result;
+  await two.pith.run('hi', { thread: 'other' }).result;
+  expect([await two.pith.skills(), await two.pith.threads.messages(thread)]).toEqual([[], null]);
+  expect(JSON.stringify(two.model.requests)).not.toContain('letters');
+});
+
+it('U45 keeps threads in a folder', async () => {
+  const store = folderWith();
+  const { pith } = await pithWith([{ text: 'Hello.' }], { store });
+  const { thread } = await pith.run('hi').result;
+  await pith.close();
+  expect(readdirSync(store)).toContain('pith.db');
+  const again = await pithWith([], { store });
+  expect(await again.pith.threads.messages(thread)).toHaveLength(2);
+  expect(readFileSync(path.join(store, 'pith.db')).length).toBeGreaterThan(0);
 });
