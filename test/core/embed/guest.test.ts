@@ -1,0 +1,114 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { folderWith } from '../../places.ts';
+
+const ROOT = path.resolve('.');
+
+/** Notes every place that is asked for in the file system, and what is written. */
+const TRACE = `const fs = require('node:fs');
+const seen = new Set(), written = new Set();
+const WRITES = /^(?:write|append|mkdir|mkdtemp|rename|rm|unlink|copy|cp|symlink|link|truncate|chmod|utimes|lutimes)/;
+const watch = (module) => {
+  for (const [name, real] of Object.entries(module)) {
+    if (typeof real !== 'function' || !/^[a-z]/.test(name)) continue;
+    module[name] = Object.assign(function (...given) {
+      const place = typeof given[0] === 'string' || given[0] instanceof URL ? String(given[0]) : null;
+      const isWrite = WRITES.test(name) || (/^open/.test(name) && typeof given[1] === 'string' && /[wa+]/.test(given[1])) || (/^open/.test(name) && typeof given[1] === 'number' && (given[1] & 3) !== 0);
+      if (place !== null) (isWrite ? written : seen).add(place.replace(/^file:\\/\\//, ''));
+      return real.apply(this, given);
+    }, real);
+  }
+};
+watch(fs); watch(fs.promises);
+require('node:module').syncBuiltinESMExports();
+globalThis.traced = { seen, written };`;
+
+const MODEL = `const model = { specificationVersion: 'v3', provider: 'own', modelId: 'm', doStream: async () => ({ stream: (async function* () {
+  yield { type: 'stream-start', warnings: [] };
+  yield { type: 'text-start', id: '1' }; yield { type: 'text-delta', id: '1', delta: 'hello' }; yield { type: 'text-end', id: '1' };
+  yield { type: 'finish', finishReason: { unified: 'stop' }, usage: { inputTokens: { total: 1 }, outputTokens: { total: 1 } } };
+})() }) };`;
+
+async function program(text: string, options: { readonly cwd: string; readonly argv?: readonly string[]; readonly home?: string }) {
+  const file = path.join(folderWith({ 'program.mjs': text }), 'program.mjs');
+  const env = {
+    PATH: process.env['PATH'],
+    TMPDIR: os.tmpdir(),
+    HOME: options.home ?? options.cwd,
+    PITH_MODEL: 'canary/model',
+    OPENAI_API_KEY: 'canary-key',
+  };
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [...(options.argv ?? []), file], { cwd: options.cwd, env });
+  return { stdout, stderr, file };
+}
+
+const IMPORT = `import { createPith } from '${ROOT}/dist/embed.js';`;
+
+it('U43 U46 without options nothing is read from home, working directory, environment or an instance before, nothing is written or printed, and the process ends', async () => {
+  const cwd = folderWith({
+    'AGENTS.md': 'canary instructions',
+    '.env': 'PITH_MODEL=canary/model\n',
+    'sandbox/pith.yaml': 'models: { default: canary/model }\n',
+    'sandbox/skills/canary/SKILL.md': '---\nname: canary\ndescription: canary\n---\ncanary\n',
+    '.pith/config.yaml': 'models: { default: canary/model }\n',
+    '.claude/skills/canary/SKILL.md': '---\nname: canary\ndescription: canary\n---\ncanary\n',
+    'trace.cjs': TRACE,
+  });
+  const text = `${IMPORT} ${MODEL}
+    const before = [process.eventNames().length, process.cwd()];
+    const sent = []; const spied = { ...model, doStream: (options) => (sent.push(JSON.stringify(options)), model.doStream(options)) };
+    for (let at = 0; at < 2; at += 1) {
+      const pith = await createPith({ model: spied });
+      const { text } = await pith.run('hi').result;
+      if (text !== 'hello') throw new Error(text);
+      await pith.close();
+    }
+    if (JSON.stringify(before) !== JSON.stringify([process.eventNames().length, process.cwd()])) throw new Error('listeners or folder changed');
+    const { seen, written } = globalThis.traced;
+    (await import('node:fs')).writeFileSync(process.argv[1] + '.json', JSON.stringify({ seen: [...seen], written: [...written], sent }));`;
+  const { stdout, stderr, file } = await program(text, { cwd, argv: ['--require', path.join(cwd, 'trace.cjs')] });
+  expect([stdout, stderr]).toEqual(['', '']);
+  const { seen, written, sent } = JSON.parse(readFileSync(`${file}.json`, 'utf8')) as Record<'seen' | 'written' | 'sent', string[]>;
+  // Extensions get a data folder as everywhere: an empty one below the temporary folder, which `close` removes.
+  const own = new RegExp(`^${os.tmpdir()}/pith-[0-9a-f-]{36}(?:/data(?:/extensions(?:/[a-z_]+)?)?)?$`, 'u');
+  expect(written.filter((place) => place !== `${file}.json` && !own.test(place))).toEqual([]);
+  expect(written.filter((place) => own.test(place) && existsSync(place))).toEqual([]);
+  expect(seen.length).toBeGreaterThan(20);
+  expect(seen.filter((place) => place.startsWith(cwd))).toEqual([]);
+  expect(sent).toHaveLength(2);
+  expect(sent.join('')).not.toContain('canary');
+});
+
+it('U40 importing it loads nothing else', async () => {
+  const { stdout } = await program(`${IMPORT} console.log(typeof createPith);`, { cwd: folderWith() });
+  expect(stdout).toBe('function\n');
+  const [, entry = ''] = /'(.*?)'/u.exec(readFileSync(path.join(ROOT, 'dist/embed.js'), 'utf8')) ?? [];
+  const file = path.join(ROOT, 'dist', entry);
+  const text = readFileSync(file, 'utf8');
+  const chunks = [...text.matchAll(/(?:^|;)import\s*(?:[\w{},* $]+from\s*)?["'](.*?)["']/gu)].map(([, name]) => name!);
+  expect(chunks.length).toBeLessThanOrEqual(1); // what each file of the build has
+  expect(chunks.map((name) => readFileSync(path.resolve(path.dirname(file), name), 'utf8').length < 4000)).toEqual(chunks.map(() => true));
+  expect(text.length).toBeLessThan(2000);
+});
+
+const INSTANCES = process.env['PITH_TEST_LONG'] === '1' ? 200 : 40;
+
+it('U46 instances that are made and closed leave no memory, files, timers and listeners behind', async () => {
+  const text = `${IMPORT} ${MODEL}
+    import { readdirSync } from 'node:fs';
+    const figures = () => (globalThis.gc(), { heap: process.memoryUsage().heapUsed, files: readdirSync('/proc/self/fd').length,
+      listeners: process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0), resources: process.getActiveResourcesInfo().length });
+    const make = async (count) => { for (let at = 0; at < count; at += 1) { const pith = await createPith({ model, tools: { now: () => 'noon' } }); await pith.run('hi').result; await pith.close(); } };
+    await make(10); await new Promise((resolve) => setTimeout(resolve, 50));
+    const before = figures();
+    await make(${INSTANCES}); await new Promise((resolve) => setTimeout(resolve, 50));
+    console.log(JSON.stringify({ before, after: figures() }));`;
+  const { stdout } = await program(text, { cwd: folderWith(), argv: ['--expose-gc'] });
+  const { before, after } = JSON.parse(stdout) as Record<'before' | 'after', Record<string, number>>;
+  expect([after['files'], after['listeners'], after['resources']]).toEqual([before['files'], before['listeners'], before['resources']]);
+  expect((after['heap']! - before['heap']!) / INSTANCES).toBeLessThan(30 * 1024);
+});
