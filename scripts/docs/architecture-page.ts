@@ -6,7 +6,8 @@ import { drawMap, type Box } from './architecture-map.ts';
 /** Where each module of core is on the map (row from the top, first and last column), and what it is for. */
 const CORE: ReadonlyMap<string, readonly [row: number, first: number, last: number, purpose: string]> = new Map([
   ['cli', [0, 0, 1, 'the `pith` command: core commands, help, `serve` and its supervisor']],
-  ['testing', [0, 2, 3, '`pith/testing`: the real kernel on a temporary sandbox, a scripted model, a fake clock']],
+  ['testing', [0, 2, 2, '`pith/testing`: the real kernel on a temporary sandbox, a scripted model, a fake clock']],
+  ['embed', [0, 3, 3, '`pith/embed`: a kernel within a program, as a guest that reads and writes what the program names']],
   ['compose', [1, 0, 3, 'the one place that knows every part and puts them together']],
   ['agent', [2, 2, 3, 'agents and turns: registry, prompt, contexts, tools, gate, approvals, threads']],
   ['durable', [3, 2, 2, 'events that survive a crash: journal, deliveries, schedules']],
@@ -140,7 +141,7 @@ function figure(page: string, name: string, lines: number): string {
 /** The file behind `pith`, `pith/<id>` or a package of the workspace; null: not in this repository. */
 function entryOf(root: string, name: string): string | null {
   if (name === 'pith') return 'core/contract/index.ts';
-  if (name === 'pith/testing') return 'core/testing/index.ts';
+  if (name === 'pith/testing' || name === 'pith/embed') return `core/${name.slice('pith/'.length)}/index.ts`;
   const id = /^pith\/(\w+)$/.exec(name)?.[1];
   if (id !== undefined) return `sandbox/extensions/${id}/contract.ts`;
   const folder = ['packages', name.replace(/^@?pith[/-]/, '')].join('/');

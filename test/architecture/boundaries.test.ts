@@ -52,6 +52,7 @@ const PLANTED: Readonly<Record<string, readonly [file: string, text: string]>> =
   ),
   'cli-knows-nothing-above': ['core/cli/planted-above.ts', "export * from '../testing/innocent.ts';\n"],
   'testing-knows-nothing-above': ['core/testing/planted-above.ts', "export * from '../cli/innocent.ts';\n"],
+  'embed-knows-nothing-above': ['core/embed/planted-above.ts', "export * from '../testing/innocent.ts';\n"],
   'declared-packages-only': ['core/kernel/planted-undeclared.ts', "export { nanoid } from 'nanoid';\n"],
   'compose-knows-nothing-above': ['core/compose/planted-above.ts', "export * from '../cli/innocent.ts';\n"],
   'packages-know-nothing-of-pith': ['packages/one/planted.ts', "export * from '../../core/kernel/innocent.ts';\n"],

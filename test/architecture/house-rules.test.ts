@@ -143,6 +143,8 @@ describe('house rules', () => {
       'only',
       'switches',
       'serve',
+      'inMemory', // what a program asks for that holds a kernel: neither is a part
+      'isGuest',
     ]);
   });
 
@@ -156,6 +158,7 @@ describe('house rules', () => {
     );
     expect(EXTENSIONS.length).toBeGreaterThan(3);
     expect([...new Set(found)]).toEqual([
+      'core/embed/open-pith.ts', // what a program has without naming it: skills and models
       'core/store/key-value.ts', // the name of a table, not of an extension
     ]);
   });
@@ -168,6 +171,7 @@ describe('house rules', () => {
       /^core\/declarations\/|^core\/trust\/(?:manifest|project-files|safeguards)\.ts$/, // `uses_skills`, their section of the settings, and their folders in the question of trust
       /^core\/process\/(?:launch|offer)\.ts$/, // the folder that ships, and `onlyForSkills`
       /^core\/compose\/(?:doctor|findings|sandbox-overview)\.ts$|^core\/cli\//, // what people are told
+      /^core\/embed\//, // what a program gives and asks
     ];
     const has = (word: RegExp) => filesBelow('core', '.ts').filter((file) => word.test(withoutComments(read(file))));
     expect(has(/toolset/i)).toEqual([]);
@@ -251,6 +255,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['sandbox/extensions/project_instructions/init-command.ts', 'AGENTS.md of the project, new, after a yes'],
   ['core/cli/commands/thread-export.ts', 'the file that a person names'],
   ['core/testing/test-kernel.ts', 'folders of tests'],
+  ['core/embed/open-pith.ts', 'skills that a program gives as objects, in a folder of its own below the temporary one'],
   ['core/loader/build-graph.ts', 'the build'],
   ['core/loader/contract-shim.ts', 'a link to a bundle, in a folder of its own below the temporary one'],
   ['packages/supervised-process/confined.ts', 'a folder of its own below the temporary one'],

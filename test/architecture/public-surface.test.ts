@@ -1,6 +1,7 @@
 import * as contract from 'pith';
 import { ERROR_CODES } from '../../core/kernel/records/error-codes.ts';
 import { KERNEL_PROTOCOLS, KERNEL_TOPICS } from '../../core/declarations/index.ts';
+import * as embed from 'pith/embed';
 import * as testing from 'pith/testing';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
@@ -78,6 +79,16 @@ describe('the public surface', () => {
   it('of pith/testing', () => {
     expect(Object.keys(testing).sort()).toEqual(TESTING_VALUES);
     expect(typesOf('core/testing/index.ts')).toEqual(TESTING_TYPES);
+  });
+
+  it('of pith/embed', () => {
+    expect(Object.keys(embed)).toEqual(['createPith']);
+    expect(typesOf('core/embed/index.ts')).toEqual(
+      words(`
+        Approve ApproveAnswer EmbeddedAgent EmbeddedModel EmbeddedSkill EmbeddedTool Limits OutputSchema Pith PithOptions Question Run RunOptions
+        RunResult
+      `),
+    );
   });
 
   it('error codes', () => expect([...ERROR_CODES]).toEqual(CODES));
