@@ -93,6 +93,22 @@ await test.stop();`;
     expect((await run(process.execPath, ['own.mjs'], { cwd: project })).stdout).toBe('true agent_unknown\n');
   });
 
+  it('U40 U41 a folder of skills becomes an agent in ten lines', async () => {
+    await putFiles(project, {
+      'skills/tea/SKILL.md': '---\nname: tea\ndescription: Makes tea. Use when asked for tea.\n---\n# Tea\n\nPour it at 80 degrees.\n',
+    });
+    const text = `import { createPith } from 'pith/embed';
+
+const pith = await createPith({ skills: ['skills'], model: 'offline/librarian' });
+const { text } = await pith.run('how do I make tea?').result;
+console.log(text);
+await pith.close();`;
+    await writeFile(path.join(project, 'embed.mjs'), text);
+    const { stdout, stderr } = await run(process.execPath, ['embed.mjs'], { cwd: project });
+    expect([stdout.includes('Pour it at 80 degrees.'), stderr]).toEqual([true, '']);
+    expect((await readdir(project)).filter((name) => name === 'sandbox' || name === '.pith')).toEqual([]);
+  });
+
   it.skipIf(process.getuid?.() !== 0)('use.md 17: another user than the one who installed it runs it', async () => {
     expect((await chat(['hello'], {}, { uid: NOBODY, gid: NOBODY })).stdout).toContain('offline librarian');
   });
