@@ -14,7 +14,10 @@ import { createToolCaller, type ToolCaller } from './turn/tool-caller.ts';
 import { createTurns, type RunTurn } from './turn/turn.ts';
 
 /** What a kernel gives to run agents: extensions, a model, and where threads are kept. */
-export interface AgentsOptions extends Pick<TurnDependencies, 'host' | 'events' | 'clock' | 'sandboxDir' | 'unreleased' | 'effort'> {
+export interface AgentsOptions extends Pick<
+  TurnDependencies,
+  'host' | 'events' | 'clock' | 'sandboxDir' | 'unreleased' | 'effort' | 'exportsTexts'
+> {
   readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf' | 'check'>;
   /** Opened when something needs them. */
   stores(): { readonly threads: Threads; readonly approvals: ApprovalStore; readonly queue: ThreadQueue };
@@ -44,11 +47,11 @@ export interface Agents extends AgentRegistry, ToolCaller {
 }
 
 export function createAgents(options: AgentsOptions): Agents {
-  const { host, models, events, clock, sandboxDir, unreleased, effort } = options;
+  const { host, models, events, clock, sandboxDir, unreleased, effort, exportsTexts } = options;
   const skills = createBoundSkills(host);
   const registry = createAgentRegistry(host, skills, events, clock);
   const askAlways = () => options.askAlways?.() ?? [];
-  const common = { registry, skills, host, models, events, clock, sandboxDir, unreleased, effort };
+  const common = { registry, skills, host, models, events, clock, sandboxDir, unreleased, effort, exportsTexts };
   const dependencies = (): TurnDependencies => {
     const { threads, approvals, queue } = options.stores();
     return { ...common, threads, approvals, queue, askAlways };

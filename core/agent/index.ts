@@ -22,6 +22,7 @@ export {
   type ApprovalStore,
   type PersonApprovals,
 } from './threads/approval.ts';
+export type { TracedTurn } from './threads/traces.ts';
 export { createThreadQueue } from './threads/queue.ts';
 export { createThreadStores, type ThreadStores } from './threads/stores.ts';
 export type { CallRecord, StoredMessage, Threads, ThreadWriter, TurnEndReason, TurnRecord, Usage } from './threads/thread.ts';

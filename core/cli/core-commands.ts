@@ -195,6 +195,12 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/threads.ts')).compactThread,
   },
   {
+    path: 'trace',
+    description: 'Draw what a turn did: model steps, tool calls, waits and the turns that it called',
+    arguments: [{ name: 'id', description: 'The turn or the conversation, or how its id begins (default: the last turn)' }],
+    load: async () => (await import('./commands/trace.ts')).showTrace,
+  },
+  {
     path: 'approvals',
     description: 'List tool calls that wait for your approval, or show one',
     arguments: [{ name: 'question', description: 'Its number or id' }],

@@ -1,3 +1,4 @@
+import { endpointOf } from '@pith/genai-spans';
 import { untilAborted, once } from '@pith/promises';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import type { DeclaredCommand } from '../kernel/index.ts';
 import { packageRoot, userIn } from '../declarations/index.ts';
 import { COMMON_OPTIONS, commandFirst, switchesIn, switchesOf, takeCommonOptions, withoutSwitches } from './common-options.ts';
 import { type CoreCommand, kernelCommands } from './core-commands.ts';
-import type { Kernel } from '../compose/index.ts';
+import type { Exporting, Kernel } from '../compose/index.ts';
 import { type Target, openTarget, type Line, type NamedTarget } from './terminal/opened-target.ts';
 import { locateTarget } from './terminal/locate.ts';
 import { requireTrust } from '../trust/index.ts';
@@ -45,6 +46,7 @@ export const openKernel: OpenKernel = async ({ sandbox, trust, env, switches, se
 export async function runCli(options: CliOptions, signal: AbortSignal): Promise<number> {
   const { stdio, env, cwd } = options;
   let opened: Promise<Kernel> | undefined;
+  let spans = null as Exporting | null;
   try {
     const common = takeCommonOptions(options.argv);
     const { json, quiet, words } = common;
@@ -61,7 +63,10 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     const helps = common.help || commandFirst(words)[0] === HELP;
     const target = once(() => openTarget(named(), io, !helps));
     const kernel = (serve: Places['serve'] = null): Promise<Kernel> =>
-      (opened ??= target().then((found) => options.openKernel({ ...found, serve })));
+      (opened ??= target().then(async (found) => {
+        if (endpointOf(env) !== null) spans = (await import('../compose/index.ts')).exportSpans(env, found.trust);
+        return options.openKernel({ ...found, serve });
+      }));
     if (helps) {
       const { showHelp } = await import('./show-help.ts');
       const named = commandFirst(words);
@@ -76,6 +81,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
       (kernel) => kernel.stop(),
       () => undefined,
     ); // a kernel that could not be created has been reported
+    await spans?.end();
   }
 }
 

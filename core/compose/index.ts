@@ -7,3 +7,4 @@ export { ownFindings } from './findings.ts';
 export { failureOf, isIgnored, NewProblems } from './problems.ts';
 export { type SandboxOverview, type ShownOverview, overviewOf, shownOverview } from './sandbox-overview.ts';
 export { readSandbox, sourceOf } from './sandbox-reading.ts';
+export { exportFindings, type Exporting, exportSpans } from './span-export.ts';

@@ -1,6 +1,7 @@
 import { withCure } from '@pith/plain-text';
 import 'reflect-metadata';
 import { container, instancePerContainerCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe';
+import { wantsContent } from '@pith/genai-spans';
 import { probeSandboxing } from '@pith/supervised-process';
 import { oncePromised, systemClock } from '@pith/promises';
 import { createAgents, createThreadStores, noticeOfQuestion, type Agents, type ThreadStores } from '../agent/index.ts';
@@ -224,6 +225,7 @@ function agents(get: Get): Agents {
     events: get(EVENTS),
     clock,
     sandboxDir: sandbox.options.sandbox,
+    exportsTexts: wantsContent(sandbox.options.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']),
     effort: () => sandbox.settings.effort,
     askAlways: () => askedAlways(sandbox.settings, { ...made.extensions.discovery, toolsOf: toolNames(made) }),
     async prepare() {

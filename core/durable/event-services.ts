@@ -1,11 +1,11 @@
-import { ChannelProvider, type Clock, type Delivery, type Diagnostic, messageOf } from '../contract/index.ts';
+import { ChannelProvider, type Clock, codeOf, type Delivery, type Diagnostic, messageOf } from '../contract/index.ts';
 import { type Bus, CHANNELS_HANDLER, type Host } from '../kernel/index.ts';
 import type { Leases } from '../store/index.ts';
 import { createDeliveries } from './deliveries.ts';
 import type { KernelJobs } from './jobs/index.ts';
 import { createNotices, type NoticesOptions } from './notices.ts';
 import type { Journal, WrittenEvent } from './sqlite-journal.ts';
-import { startSpan, within, type Span } from './spans.ts';
+import { startSpan, traced, type Span } from '@pith/genai-spans';
 
 interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
   readonly journal: Journal;
@@ -49,9 +49,9 @@ export function createEventServices(options: EventServicesOptions) {
     sideBySide: (handler) => (handler === CHANNELS_HANDLER ? 1 : 16),
     async call(handler, payload, delivery, signal) {
       const span = spanOf(handler, delivery);
-      return within(span, () =>
-        handler === CHANNELS_HANDLER ? notices.deliver(payload, delivery, signal) : host.handlers.call(handler, payload, delivery, signal),
-      );
+      const call = () =>
+        handler === CHANNELS_HANDLER ? notices.deliver(payload, delivery, signal) : host.handlers.call(handler, payload, delivery, signal);
+      return traced(span, call, (error) => codeOf(error, 'handler_failed'));
     },
   });
   let offs: (() => void)[] | null = null;
@@ -119,15 +119,14 @@ export function createEventServices(options: EventServicesOptions) {
 
 function spanOf(handler: string, { id, topic, attempt, correlationId }: Omit<Delivery, 'signal'>): Span {
   return startSpan({
-    name: `process ${topic}`,
-    kind: 'consumer',
+    operation: 'process',
     correlationId,
     attributes: {
-      'messaging.operation.type': 'process',
       'messaging.destination.name': topic,
       'messaging.message.id': id,
       'pith.handler': handler,
       'pith.attempt': attempt,
     },
+    parent: null,
   });
 }

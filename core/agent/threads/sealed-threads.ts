@@ -50,6 +50,7 @@ export function sealedThreads(threads: Threads): Threads {
     last: (threadId) => threads.last(threadId),
     usage: (threadId) => threads.usage(threadId),
     delegated: (turnId) => threads.delegated(turnId),
+    trace: (named) => threads.trace(named),
     writer(fence) {
       const writer = threads.writer(fence);
       const seal = sealOf(threadOf(fence));
@@ -108,7 +109,7 @@ function sealedWriter(writer: ThreadWriter, seal: TurnSeal): ThreadWriter {
       await writer.recordStep(turnId, { ...step, calls, message: await sealedMessage(seal, step.message) });
     },
     setCall: (call, state) => writer.setCall(call, state),
-    finishCall: async (call, result) => writer.finishCall(call, await sealedResult(seal, result)),
+    finishCall: async (call, result, began) => writer.finishCall(call, await sealedResult(seal, result), began),
     recordResults: async (turnId, message, retain) => writer.recordResults(turnId, await sealedMessage(seal, message), retain),
     setState: (turnId, state, usage) => writer.setState(turnId, state, usage),
     compact: async (threadId, throughSeq, replacement) => writer.compact(threadId, throughSeq, await sealed(replacement)),

@@ -26,6 +26,7 @@ import {
 } from './thread.ts';
 import { type SqlValue, type SqlRow, type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
 import { threadTaken } from './queue.ts';
+import { readTrace } from './sqlite-traces.ts';
 
 /** Names without an underscore: no extension's prefix can reach them. A turn's agent is separate, because each step rewrites the turn's row. */
 const SCHEMA = [
@@ -61,6 +62,14 @@ const SCHEMA = [
    CREATE INDEX turnsofthread ON turns (thread, started);`,
   'ALTER TABLE turns ADD COLUMN message TEXT;',
   'ALTER TABLE threads ADD COLUMN branch TEXT;',
+  // Null, or no row: done by a Pith that did not note it.
+  `ALTER TABLE turns ADD COLUMN ended INTEGER;
+   ALTER TABLE calls ADD COLUMN began INTEGER;
+   ALTER TABLE calls ADD COLUMN ended INTEGER;
+   CREATE TABLE steps (
+     turn TEXT NOT NULL, step INTEGER NOT NULL, model TEXT NOT NULL, began INTEGER NOT NULL, ended INTEGER NOT NULL,
+     input INTEGER NOT NULL, output INTEGER NOT NULL, PRIMARY KEY (turn, step)
+   ) WITHOUT ROWID;`,
 ];
 
 const IS_OPEN = "state IN ('running', 'awaiting_approval')"; // as the index has it
@@ -68,7 +77,7 @@ const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce
   FROM turns WHERE id = ?`;
 const INSERT_THREAD = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0, NULL)
   ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent`;
-const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0, ?)';
+const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0, ?, NULL)';
 const STEP_DONE =
   'UPDATE turns SET steps = ?, input = ?, output = ?, owninput = owninput + ?, ownoutput = ownoutput + ?, model = ? WHERE id = ?';
 /** Before it was noted by itself, what a turn used had all that it called in it. */
@@ -79,11 +88,12 @@ const USAGE = `SELECT model,
 const INSERT_BRANCH = 'INSERT INTO threads SELECT ?, agent, date, ?, ?, ?, compactions, id FROM threads WHERE id = ?';
 /** The turn of its last message is one of its own, ended and without use: it says whose the branch is, also when the other thread has gone. */
 const BRANCH_TURN = `INSERT INTO turns
-  SELECT ?, ?, channel, user, correlation, depth, 'done', steps, 0, 0, started, NULL, NULL, 0, 0, NULL FROM turns WHERE id = ?`;
+  SELECT ?, ?, channel, user, correlation, depth, 'done', steps, 0, 0, started, NULL, NULL, 0, 0, NULL, started FROM turns WHERE id = ?`;
 const BRANCH_MESSAGES = `INSERT INTO messages
   SELECT ?, seq, CASE turn WHEN ? THEN ? ELSE turn END, message, retain FROM messages WHERE thread = ? AND seq < ?`;
 const LAST_TURN = "SELECT turn FROM messages WHERE thread = ? AND seq < ? AND turn <> '' ORDER BY seq DESC LIMIT 1";
-const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)`;
+const INSERT_STEP = 'INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?)';
 
 /** Writes `user.message` in the transaction of the turn that answers it. */
 type WriteSaid = (statement: Statement, turn: TurnRecord, text: string) => void;
@@ -169,6 +179,8 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
       return { turns: Number(row?.turns ?? 0), steps: Number(row?.steps ?? 0), calls: Number(row?.calls ?? 0) };
     },
 
+    trace: async (named) => readTrace(store, named),
+
     writer: (fence) => createWriter(store, clock, fence, writeSaid),
   };
 }
@@ -191,16 +203,22 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
   };
 
   const setState = (statement: Statement, turnId: string, state: TurnState, { inputTokens, outputTokens }: Usage) => {
-    const set = 'UPDATE turns SET state = ?, input = ?, output = ? WHERE id = ?';
-    found(statement(set, state, inputTokens, outputTokens, turnId).changes, `turn '${turnId}'`);
+    const set = 'UPDATE turns SET state = ?, input = ?, output = ?, ended = ? WHERE id = ?';
+    const ended = state === 'running' ? null : clock.now();
+    found(statement(set, state, inputTokens, outputTokens, ended, turnId).changes, `turn '${turnId}'`);
     statement('UPDATE threads SET updated = ? WHERE id = (SELECT thread FROM turns WHERE id = ?)', clock.now(), turnId);
   };
 
-  const setCall = ({ turnId, step, index }: CallKey, state: CallState, result: ToolResult | null) => {
+  const setCall = (
+    { turnId, step, index }: CallKey,
+    state: CallState,
+    { result, began = null }: { readonly result: ToolResult | null; readonly began?: number | null },
+  ) => {
     const text = result && JSON.stringify(result);
-    const set = 'UPDATE calls SET state = ?, result = ? WHERE turn = ? AND step = ? AND place = ?';
+    const ended = result === null ? null : clock.now();
+    const set = 'UPDATE calls SET state = ?, result = ?, began = ?, ended = ? WHERE turn = ? AND step = ? AND place = ?';
     return write((statement) =>
-      found(statement(set, state, text, turnId, step, index).changes, `call ${step}/${index} of turn '${turnId}'`),
+      found(statement(set, state, text, began, ended, turnId, step, index).changes, `call ${step}/${index} of turn '${turnId}'`),
     );
   };
 
@@ -223,7 +241,7 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       });
     },
 
-    async recordStep(turnId, { step, message, calls, usage, own, model, end, callers = [] }) {
+    async recordStep(turnId, { step, message, calls, usage, own, model, took, end, callers = [] }) {
       const text = JSON.stringify(message);
       const rows = calls.map(({ callId, name, extensionId, tool, input, effect, state, result }) => {
         const what = [callId, name, extensionId, tool, JSON.stringify(input) ?? 'null'];
@@ -233,14 +251,15 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
         const used = [usage.inputTokens, usage.outputTokens, own.inputTokens, own.outputTokens] as const;
         found(statement(STEP_DONE, step + 1, ...used, model, turnId).changes, `turn '${turnId}'`);
         statement(INSERT_MESSAGE, text, null, turnId);
+        if (took) statement(INSERT_STEP, turnId, step, model, took.began, took.ended, own.inputTokens, own.outputTokens);
         rows.forEach((row, index) => statement(INSERT_CALL, turnId, step, index, ...row));
         if (end !== undefined) setState(statement, turnId, end, usage);
         charge(statement, callers);
       });
     },
 
-    setCall: (call, state) => setCall(call, state, null),
-    finishCall: (call, result) => setCall(call, 'finished', result),
+    setCall: (call, state) => setCall(call, state, { result: null }),
+    finishCall: (call, result, began) => setCall(call, 'finished', { result, began }),
 
     async recordResults(turnId, message, retain) {
       const text = JSON.stringify(message);
@@ -298,7 +317,8 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       write((statement) => {
         const below = withThoseBelow(threadId);
         const turns = 'SELECT id FROM turns WHERE thread = ? OR (thread >= ? AND thread < ?)';
-        for (const table of ['calls', 'turnagents', 'turndelegated']) statement(`DELETE FROM ${table} WHERE turn IN (${turns})`, ...below);
+        for (const table of ['calls', 'steps', 'turnagents', 'turndelegated'])
+          statement(`DELETE FROM ${table} WHERE turn IN (${turns})`, ...below);
         for (const table of ['turns', 'messages'])
           statement(`DELETE FROM ${table} WHERE thread = ? OR (thread >= ? AND thread < ?)`, ...below);
         found(statement('DELETE FROM threads WHERE id = ? OR (id >= ? AND id < ?)', ...below).changes, `thread '${threadId}'`);

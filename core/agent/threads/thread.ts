@@ -11,6 +11,7 @@ import {
 } from '../../contract/index.ts';
 import type { Fence } from '../../store/index.ts';
 import { isPlainMap } from '@pith/plain-data';
+import type { TracedTurn } from './traces.ts';
 
 export type Retain = NonNullable<Extract<ToolResult, { ok: true }>['retain']>;
 export type TurnEndReason = TopicMap['turn.ended']['reason'];
@@ -120,6 +121,8 @@ export interface Threads {
   usage(threadId: string): Promise<readonly (Usage & { readonly model: string | null })[]>;
   /** As it was last charged; zeros where it never was. */
   delegated(turnId: string): Promise<Delegated>;
+  /** What a turn did and when, without what was said: of a turn, or the last of a conversation, by id or its beginning; null: the last of all. */
+  trace(named: string | null): Promise<TracedTurn | null>;
   /** For whoever holds a thread: each write rejects with `thread_busy` once somebody else holds it, and leaves no trace then. */
   writer(fence: Fence): ThreadWriter;
   /** Until the returned function is called, what a thread keeps is sealed, and what is sealed of it is opened. */
@@ -159,6 +162,8 @@ interface StepRecord extends Pick<BeginningTurn, 'callers'> {
   /** What the turn itself has used since the step before, and the `provider/model` that answered. */
   readonly own: Usage;
   readonly model: string;
+  /** From the request to the end of the answer; absent: not known. */
+  readonly took?: { readonly began: number; readonly ended: number };
   /** The turn ends with this step. */
   readonly end?: TurnEndReason;
 }
@@ -178,7 +183,8 @@ export interface ThreadWriter {
   recordStep(turnId: string, step: StepRecord): Promise<void>;
   /** `requested`: it waits for somebody's answer, and will be run again, whatever its effect. */
   setCall(call: Pick<CallRecord, 'turnId' | 'step' | 'index'>, state: 'requested' | 'started'): Promise<void>;
-  finishCall(call: Pick<CallRecord, 'turnId' | 'step' | 'index'>, result: ToolResult): Promise<void>;
+  /** `began`: when it was run; absent: it was not. */
+  finishCall(call: Pick<CallRecord, 'turnId' | 'step' | 'index'>, result: ToolResult, began?: number): Promise<void>;
   /** The tool message that answers a step, after its calls have finished. */
   recordResults(turnId: string, message: Message, retain: Readonly<Record<string, Retain>>): Promise<void>;
   setState(turnId: string, state: TurnState, usage: Usage): Promise<void>;

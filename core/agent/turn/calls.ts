@@ -15,13 +15,13 @@ import {
 } from '../threads/approval.ts';
 import { strictId } from '../prompt/request.ts';
 import { callers, callsLeft, spendCalls } from './call-tree.ts';
-import type { RawCall } from './step.ts';
+import type { RawCall } from './answer.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import { missingTools } from '../tools/tools.ts';
 import { runTool, withFixed } from '../tools/turn-tools.ts';
 import type { AskedCall, RunningTurn } from './running-turn.ts';
 import { startersOf } from './origin.ts';
-import { startSpan } from '../../durable/index.ts';
+import { callSpan, waitSpan } from './spans.ts';
 
 /** A call and what the gate decided. */
 export interface DecidedCall extends CallDecision {
@@ -218,6 +218,7 @@ async function decisionOf(turn: RunningTurn, record: CallRecord, asking: Ask): P
   if (decision.kind === 'said') {
     const { said } = decision;
     if (said.answer === null) return { result: null, question: { question: said, isNew: false } };
+    waitSpan(turn, record, said);
     return said.answer === 'no' ? { result: denied(said), question: null } : runs;
   }
   const { changed } = decision;
@@ -307,6 +308,7 @@ export async function* runCalls(
 async function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void>[]): Promise<ToolResult | null> {
   const { record, question } = call;
   if (question) return null;
+  const began = turn.deps.clock.now();
   const result = call.result ?? (await afterGuards(call, boundedResult(await callTool(turn, call))));
   const store = (write: Promise<void>) => {
     write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
@@ -316,7 +318,7 @@ async function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void
     if (record.effect === 'write') store(turn.writer.setCall(record, 'requested'));
     return null;
   }
-  if (record.state !== 'finished') store(turn.writer.finishCall(record, result));
+  if (record.state !== 'finished') store(turn.writer.finishCall(record, result, call.result === null ? began : undefined));
   if (!wasShown(turn, record)) {
     const { extensionId, tool } = record;
     const line = extensionId === '' ? undefined : await turn.deps.host.providers.tools.present(extensionId, tool, result);
@@ -353,14 +355,9 @@ async function callTool(turn: RunningTurn, { record, approved }: DecidedCall): P
     turn.events.push({ type: 'tool-output', id: record.callId, text: String(shown.text).slice(0, MOST_SHOWN) });
   });
   const call = () => runTool(host.providers.tools, turn.offer.all, record, about).finally(off);
-  const span = startSpan({
-    name: `execute_tool ${record.name}`,
-    correlationId,
-    attributes: { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': record.callId },
-    parent: turn.span,
-  });
+  const span = callSpan(turn, record);
   const result = await span.run(call);
-  span.end({ 'error.type': result.ok ? undefined : result.error.code }, result.ok ? undefined : result.error.message);
+  span.end(result);
   const { turnId, extensionId, tool } = record;
   turn.deps.events.publish('tool.called', { turnId, extensionId, tool, ok: result.ok, ms: clock.now() - startedAt, correlationId });
   return result;

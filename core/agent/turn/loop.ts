@@ -18,7 +18,8 @@ import { type AssistantMessage, distinct, resultPart } from '../prompt/messages.
 import { madeBy } from '../prompt/request.ts';
 import { modelFailure } from '../../models/index.ts';
 import { RefusedRequests } from './refused-request.ts';
-import { streamStep, type StepOutcome } from './step.ts';
+import type { StepOutcome } from './answer.ts';
+import { streamStep } from './step.ts';
 import type { AskedCall, RunningTurn, TurnEnd } from './running-turn.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import { givenTools, toolIds, withTurnTools } from '../tools/turn-tools.ts';
@@ -149,6 +150,7 @@ async function* takeStep(turn: RunningTurn, outcome: StepOutcome): AsyncGenerato
       usage,
       own,
       model: turn.plan.model.ref,
+      took: { began: outcome.began, ended: outcome.ended },
       end: ending?.reason,
       callers: chargesOf(turn.parent),
     });
@@ -201,7 +203,11 @@ function assistantMessage(outcome: StepOutcome, asked: readonly AskedCall[]): As
 }
 
 /** A cut answer has reported nothing; what was not asked for costs nothing. */
-function usageOf({ cut, text, inputTokens, outputTokens }: StepOutcome): Pick<StepOutcome, 'inputTokens' | 'outputTokens'> {
+function usageOf({
+  cut,
+  text,
+  usage: { inputTokens, outputTokens },
+}: StepOutcome): Pick<StepOutcome['usage'], 'inputTokens' | 'outputTokens'> {
   return cut && text === '' ? { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 } : { inputTokens, outputTokens };
 }
 

@@ -12,7 +12,7 @@ import type {
   TurnRecord,
   Unfinished,
 } from '../threads/thread.ts';
-import { NO_SPAN } from '../../durable/index.ts';
+import { NO_SPAN } from '@pith/genai-spans';
 import type { Fence } from '../../store/index.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
 import { dayOf, planTurn, UNKNOWN_CHANNEL } from './plan.ts';

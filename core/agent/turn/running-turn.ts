@@ -12,7 +12,7 @@ import {
   TurnProvider,
 } from '../../contract/index.ts';
 import type { Usage, TurnEndReason, Retain, Delegated, Threads, ThreadWriter, TurnRecord } from '../threads/thread.ts';
-import type { Span } from '../../durable/index.ts';
+import type { Span } from '@pith/genai-spans';
 import type { ModelRouter, ResolvedModel } from '../../models/index.ts';
 import type { ApprovalStore } from '../threads/approval.ts';
 import type { ThreadQueue } from '../threads/queue.ts';
@@ -56,6 +56,8 @@ export interface TurnDependencies {
   readonly hooks?: TurnHooks;
   /** Called when a thread could not be given back after its turn had ended. */
   unreleased?(threadId: string, error: unknown): void;
+  /** A person wants what is said in the spans that are exported. */
+  readonly exportsTexts?: boolean;
   /** Absolute; prompts print it. */
   readonly sandboxDir: string;
 }

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { PithError, type TurnEvent } from '../../contract/index.ts';
 import type { TurnEndReason } from '../threads/thread.ts';
-import { type Span, startSpan } from '../../durable/index.ts';
+import { endTurnSpan, turnSpan } from './spans.ts';
 import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
 import { answerOpen, type EndedTurn, type Opening, openTurn, republish, resumeCalls, cancelQuestions } from './open-turn.ts';
@@ -165,7 +165,7 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
     } else if (opened) {
       const begun = (running = opened.turn);
       tree.began(begun);
-      begun.span = spanOf(begun);
+      begun.span = turnSpan(begun);
       cancelBudget = deps.clock.after(begun.plan.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent(begun)));
       yield* begun.span.run(() => announce(begun));
       const [first] = opened.open;
@@ -182,7 +182,7 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
   const event = await close(deps, running, before, end);
   if (running) await settleQuestions(running, event.reason);
   await deps.hooks?.end(running?.offer.info ?? null, event.reason, stop.signal);
-  endSpan(running, event);
+  if (running) endTurnSpan(running, event);
   return event;
 }
 
@@ -209,30 +209,6 @@ function follow(signal: AbortSignal | undefined, stop: AbortController): () => v
 function neverBegan(error: unknown, signal: AbortSignal): TurnEndEvent {
   if (signal.aborted) return { type: 'turn-end', reason: 'aborted', ...NOTHING };
   return { type: 'turn-end', reason: 'error', ...NOTHING, error: plainFailure(error) };
-}
-
-function spanOf({ plan, record, parent }: RunningTurn): Span {
-  return startSpan({
-    name: `invoke_agent ${plan.spec.id}`,
-    correlationId: record.correlationId,
-    attributes: {
-      'gen_ai.operation.name': 'invoke_agent',
-      'gen_ai.agent.name': plan.spec.id,
-      'gen_ai.conversation.id': record.threadId,
-      'gen_ai.request.model': plan.model.ref,
-    },
-    parent: parent?.span,
-  });
-}
-
-function endSpan(turn: RunningTurn | null, { reason, usage, error }: TurnEndEvent): void {
-  const attributes = {
-    'pith.turn.reason': reason,
-    'gen_ai.usage.input_tokens': usage.inputTokens,
-    'gen_ai.usage.output_tokens': usage.outputTokens,
-    'error.type': error?.code,
-  };
-  turn?.span.end(attributes, error?.message);
 }
 
 /** A suspended turn suspends its caller; one that ended otherwise leaves no question of those that it called behind. */

@@ -1,10 +1,11 @@
 import { printableLine } from '@pith/plain-text';
+import { NO_SPAN, type Span, startSpan, traced } from '@pith/genai-spans';
 import { within } from '@pith/promises';
 import { type Clock, codeOf, type Logger, messageOf, PithError } from '../../contract/index.ts';
 import { type HandlerEnd, type JobHandlers, Postponed, readable } from '../../kernel/index.ts';
 import { callOf, infoOf } from './calls.ts';
 import type { Attempt, JobDeclaration, JobStore, Outcome, StopReason } from './port.ts';
-import { hasEnded, type JobRow } from './row.ts';
+import { hasEnded, isOfKernel, type JobRow } from './row.ts';
 import { DONE, ENDED_SUFFIX, heldValue } from './store.ts';
 import { GRACE_MS, LEASE_MS, LONGEST_LIMIT_MS, MAY_HAVE_HAPPENED, retryDelay } from './transitions.ts';
 
@@ -173,7 +174,12 @@ export class Attempts {
 
   async #call(row: JobRow, signal: AbortSignal): Promise<HandlerEnd> {
     const { handlers, store } = this.options;
-    if (!row.name.endsWith(ENDED_SUFFIX)) return handlers.call(row.name, callOf(row), signal);
+    if (!row.name.endsWith(ENDED_SUFFIX))
+      return traced(
+        spanOf(row),
+        () => handlers.call(row.name, callOf(row), signal),
+        (error) => codeOf(error, 'handler_failed'),
+      );
     const ended = await store.get(JSON.parse(row.payload));
     const isStill = ended !== null && hasEnded(ended) && ended.state !== 'done'; // a person may have had it tried again
     if (isStill) await handlers.notify(ended.name, infoOf(ended, await store.notes(ended.id)), signal);
@@ -236,6 +242,13 @@ export class Attempts {
       `jobs ${names}: the process did not respond for ${Math.round(ms / 1000)} s, and others may have them now; let their handlers wait instead of compute`,
     );
   }
+}
+
+/** What the kernel's own jobs do has spans of its own. */
+function spanOf({ id, name, attempts }: JobRow): Span {
+  if (isOfKernel(name)) return NO_SPAN;
+  const attributes = { 'messaging.destination.name': name, 'messaging.message.id': id, 'pith.attempt': attempts + 1 };
+  return startSpan({ operation: 'process', correlationId: id, attributes, parent: null });
 }
 
 function attemptOf({ id, fence }: Attempt): Attempt {

@@ -86,6 +86,7 @@ export const ERROR_CODES = [
   // models
   'model_unknown',
   'address_unused',
+  'exporter_missing',
   'model_auth',
   'model_unreachable',
   'model_rate_limited',

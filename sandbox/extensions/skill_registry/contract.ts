@@ -22,6 +22,8 @@ export interface SkillUsed {
   readonly skillId: string;
   /** Its display name, where it is not the id. */
   readonly skillName?: string;
+  /** URI of the folder from which it came. */
+  readonly source?: string;
   readonly state: 'loaded' | 'resource_read' | 'script_run' | 'dropped';
   /** By which tool or mode it was loaded. */
   readonly how?: string;

@@ -79,7 +79,7 @@ export default class SkillRegistryExtension
     this.#turns = new SkillTurns({
       events,
       fresh: (agent) => this.#registry.freshFor(agent),
-      nameOf: (id) => this.#registry.current().skills.get(id)?.name ?? id,
+      find: (id) => this.#registry.current().skills.get(id),
     });
     const [registry, turns, cache, search] = [this.#registry, this.#turns, this.#cache, this.#search];
     this.#ports = { context, registry, turns, cache, search, workers: new Map() };

@@ -1,7 +1,8 @@
+import { pathToFileURL } from 'node:url';
 import type { AgentSpec, Events, TurnInfo } from 'pith';
 import { type FoundSkills, skillsOffered, skillsSearched, type SkillUsed, skillUsed } from './contract.ts';
 import type { Offer } from './catalog/scope.ts';
-import type { Snapshot } from './skill.ts';
+import type { Skill, Snapshot } from './skill.ts';
 
 /** A skill's text that came to a turn. */
 export interface SkillLoad extends Pick<SkillUsed, 'skillId' | 'part' | 'again'> {
@@ -20,8 +21,8 @@ export type LoadStatus = 'new' | 'same' | 'changed';
 export interface SkillTurnsPorts {
   readonly events: Pick<Events, 'publish'>;
   fresh(agent: AgentSpec): Promise<Snapshot>;
-  /** The display name of a skill. */
-  nameOf(skillId: string): string;
+  /** A skill as it is now. */
+  find(skillId: string): Pick<Skill, 'name' | 'directory'> | undefined;
 }
 
 interface Turn {
@@ -123,9 +124,10 @@ export class SkillTurns {
 
   #publish(turn: TurnInfo, use: SkillUse): void {
     const { id: turnId, threadId, agent, correlationId } = turn;
-    const name = this.ports.nameOf(use.skillId);
-    const skillName = name === use.skillId ? {} : { skillName: name };
-    this.ports.events.publish(skillUsed, { turnId, threadId, agentId: agent.id, ...skillName, ...use, correlationId });
+    const skill = this.ports.find(use.skillId);
+    const named = skill === undefined || skill.name === use.skillId ? {} : { skillName: skill.name };
+    const from = skill === undefined ? {} : { source: pathToFileURL(skill.directory).href };
+    this.ports.events.publish(skillUsed, { turnId, threadId, agentId: agent.id, ...named, ...from, ...use, correlationId });
   }
 }
 

@@ -2,7 +2,7 @@ import { type AgentSpec, type Command, type CommandProvider, type ExtensionConte
 import { once } from '@pith/promises';
 import { SkillExplainer, type SkillRecord, skillsOffered, skillsSearched, skillUsed } from 'pith/skill_registry';
 import { Ledger } from './ledger.ts';
-import { SpanNames } from './spans.ts';
+import { addSkill } from './spans.ts';
 
 const configSchema = once(() =>
   z.strictObject({
@@ -25,11 +25,10 @@ export default class SkillStats implements CommandProvider, TurnProvider {
     const { database, clock, logger, events, config } = context;
     this.#ledger = new Ledger({ database, clock, logger, keepDays: config.stats_days });
     context.provide(SkillExplainer, { explainSkill: (skill, { agent }) => this.#uses(skill, agent) });
-    const spans = new SpanNames();
     context.own(
       events.handle(skillUsed, (use) => {
         this.#ledger.used(use);
-        return spans.add(use);
+        addSkill(use);
       }),
     );
     context.own(events.handle(skillsOffered, (offer) => this.#ledger.offered(offer)));

@@ -1,43 +1,24 @@
-import type * as OpenTelemetry from '@opentelemetry/api';
-import { oncePromised } from '@pith/promises';
+import { activeSpan, type Attributes, startSpan } from '@pith/genai-spans';
 import type { SkillUsed } from 'pith/skill_registry';
 
-/** Where OpenTelemetry's API stores what a program registered. Checked first, so that nothing is loaded without need. */
-const REGISTERED = Symbol.for('opentelemetry.js.api.1');
-
-const loadApi = oncePromised(async () => (await import('@opentelemetry/api')).default as unknown as typeof OpenTelemetry);
-
-/** Names the used skills on spans: a text for one, lists for several. */
-export class SpanNames {
-  /** The skills named on each span: a turn's span names all that came with its message. */
-  readonly #given = new WeakMap<object, readonly SkillUsed[]>();
-
-  /** Loaded before the first use, which would otherwise be late for its span. */
-  constructor() {
-    if (isCollected()) void loadApi().catch(ignored);
-  }
-
-  /** On the active span: that of the tool call or of the turn. */
-  async add(use: SkillUsed): Promise<void> {
-    if (use.state === 'dropped' || !isCollected()) return;
-    const span = (await loadApi()).trace.getActiveSpan();
-    if (span === undefined) return;
-    const uses = [...(this.#given.get(span) ?? []), use];
-    this.#given.set(span, uses);
-    span.setAttributes({
-      'skill.id': oneOrAll(uses.map(({ skillId }) => skillId)),
-      'skill.name': oneOrAll(uses.map(({ skillId, skillName }) => skillName ?? skillId)),
-      'skill.how': oneOrAll(uses.map(({ state, how }) => how ?? state)),
-    });
-  }
+/** Names the skill on the span of the tool call that used it; a skill that came with the message gets a span of its own, below that of its turn. */
+export function addSkill(use: SkillUsed): void {
+  if (use.state === 'dropped') return;
+  const active = activeSpan();
+  if (active === null) return;
+  if (active.operation === 'execute_tool') return active.set(attributesOf(use));
+  if (use.state !== 'loaded') return;
+  const tool: Attributes = { 'gen_ai.tool.name': 'load_skill', 'gen_ai.tool.type': 'extension' };
+  startSpan({ operation: 'execute_tool', correlationId: use.correlationId, attributes: { ...tool, ...attributesOf(use) } }).end();
 }
 
-function isCollected(): boolean {
-  return (globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED]?.trace !== undefined;
+function attributesOf({ skillId, skillName, source, path, exit, how, state }: SkillUsed): Attributes {
+  return {
+    'gen_ai.skill.name': skillName ?? skillId,
+    'gen_ai.skill.source.uri': source,
+    'gen_ai.skill.resource.name': path,
+    'process.exit.code': exit ?? undefined,
+    'pith.skill.id': skillId,
+    'pith.skill.how': how ?? state,
+  };
 }
-
-function oneOrAll(values: readonly string[]): string | string[] {
-  return values.length === 1 ? values[0]! : [...values];
-}
-
-function ignored(): void {}

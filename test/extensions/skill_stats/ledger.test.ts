@@ -56,7 +56,14 @@ describe('the ledger of skills', () => {
     world = await skillKernel({ ...skill('alpha'), ...guide('alpha') });
     const { events } = await world.chat('go', [read('alpha'), call('read_skill_resource', { skill_id: 'alpha', path: 'guide.md' })]);
     const turnId = events[0]?.type === 'turn-start' ? events[0].turn : '';
-    const where = { turnId, threadId: 'test', agentId: 'reader', skillId: 'alpha', correlationId: expect.any(String) };
+    const where = {
+      source: expect.stringMatching(/^file:.*alpha$/u),
+      turnId,
+      threadId: 'test',
+      agentId: 'reader',
+      skillId: 'alpha',
+      correlationId: expect.any(String),
+    };
     expect(world.used).toEqual([
       { ...where, state: 'loaded', how: 'read_skill', sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
       { ...where, state: 'resource_read', path: 'references/guide.md' },

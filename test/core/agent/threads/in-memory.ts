@@ -46,6 +46,7 @@ export function storesInMemory(): Stores {
       last: async () => null,
       unfinished: async () => null,
       keyed: async () => null,
+      trace: unused,
       delegated: async () => ({ turns: 0, steps: 0, calls: 0 }),
       writer: () => writer,
     },

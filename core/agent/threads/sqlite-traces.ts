@@ -1,0 +1,135 @@
+import { isPlainMap } from '@pith/plain-data';
+import type { SqlRow, Store } from '../../store/index.ts';
+import type { TracedCall, TracedStep, TracedTurn } from './traces.ts';
+
+const TURN = 'SELECT turns.*, agent FROM turns JOIN turnagents ON turn = id';
+const NEWEST = 'ORDER BY started DESC, id DESC LIMIT 1';
+/** A branch begins with a turn that did nothing. */
+const OWN = "id NOT LIKE '%/branch'";
+
+/** The turn of a name, and those of the same message that came after it. */
+export function readTrace(store: Store, named: string | null): TracedTurn | null {
+  const row = named === null ? store.get(`${TURN} WHERE depth = 0 AND ${OWN} ${NEWEST}`) : rowOf(store, named);
+  if (row === null) return null;
+  const later = store.all(
+    `${TURN} WHERE correlation = ? AND started >= ? AND id <> ? ORDER BY started, id`,
+    row.correlation!,
+    row.started!,
+    row.id!,
+  );
+  return new TraceReader(store, later).turn(row, true);
+}
+
+function rowOf(store: Store, named: string): SqlRow | null {
+  for (const where of ['id = ?', `thread = ? AND ${OWN}`, 'substr(id, 1, ?) = ?', `substr(thread, 1, ?) = ? AND ${OWN}`]) {
+    const row = store.get(`${TURN} WHERE ${where} ${NEWEST}`, ...(where.includes('substr') ? [named.length, named] : [named]));
+    if (row !== null) return row;
+  }
+  return null;
+}
+
+/** Puts each turn below the call whose key it has; `left` are those that have no place yet. */
+class TraceReader {
+  readonly #left: Set<SqlRow>;
+
+  constructor(
+    private readonly store: Store,
+    later: readonly SqlRow[],
+  ) {
+    this.#left = new Set(later);
+  }
+
+  turn(row: SqlRow, isFirst = false): TracedTurn {
+    const id = String(row.id);
+    const steps = this.#steps(id, Number(row.steps));
+    return {
+      id,
+      threadId: String(row.thread),
+      agentId: fieldOf(row.agent, 'id') ?? '',
+      correlationId: String(row.correlation),
+      state: String(row.state),
+      began: Number(row.started),
+      ended: numberOf(row.ended),
+      inputTokens: Number(row.input),
+      outputTokens: Number(row.output),
+      steps,
+      turns: isFirst ? this.#take(() => true) : [],
+    };
+  }
+
+  #steps(turnId: string, count: number): readonly TracedStep[] {
+    const times = new Map(this.store.all('SELECT * FROM steps WHERE turn = ?', turnId).map((row) => [Number(row.step), row]));
+    const calls = this.store.all('SELECT * FROM calls WHERE turn = ? ORDER BY step, place', turnId);
+    const asked = this.store.all('SELECT * FROM approvals WHERE turn = ? ORDER BY created', turnId);
+    return Array.from({ length: count }, (_, step): TracedStep => {
+      const time = times.get(step);
+      const isOf = (row: SqlRow, call: SqlRow) => row.step === call.step && row.place === call.place;
+      return {
+        step,
+        model: time === undefined ? null : String(time.model),
+        began: numberOf(time?.began),
+        ended: numberOf(time?.ended),
+        inputTokens: numberOf(time?.input),
+        outputTokens: numberOf(time?.output),
+        calls: calls
+          .filter((call) => Number(call.step) === step)
+          .map((call) =>
+            this.#call(
+              call,
+              asked.filter((row) => isOf(row, call)),
+            ),
+          ),
+      };
+    });
+  }
+
+  #call(row: SqlRow, asked: readonly SqlRow[]): TracedCall {
+    const key = `${String(row.turn)}/${String(row.step)}/${String(row.place)}`;
+    const result = mapOf(row.result);
+    return {
+      name: String(row.name),
+      extensionId: String(row.extension),
+      state: String(row.state),
+      began: numberOf(row.began),
+      ended: numberOf(row.ended),
+      ok: typeof result?.['ok'] === 'boolean' ? result['ok'] : null,
+      error: fieldOf(JSON.stringify(result?.['error'] ?? null), 'code'),
+      title: typeof result?.['title'] === 'string' ? result['title'] : null,
+      approvals: asked.map(({ created, answered, answer }) => ({
+        asked: Number(created),
+        answered: numberOf(answered),
+        answer: typeof answer === 'string' ? answer : null,
+      })),
+      turns: this.#take(({ key: of }) => of === key || String(of).startsWith(`${key}/`)),
+    };
+  }
+
+  #take(isHere: (row: SqlRow) => boolean): readonly TracedTurn[] {
+    const turns: TracedTurn[] = [];
+    for (const row of this.#left) {
+      if (!isHere(row)) continue;
+      this.#left.delete(row);
+      turns.push(this.turn(row));
+    }
+    return turns;
+  }
+}
+
+function numberOf(value: unknown): number | null {
+  return value === null || value === undefined ? null : Number(value);
+}
+
+/** null: what the row has is damaged. */
+function mapOf(text: unknown): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(String(text));
+    return isPlainMap(value) ? value : null;
+  } catch {
+    return null; // 'pith threads check' says so
+  }
+}
+
+function fieldOf(text: unknown, name: string): string | null {
+  const value = mapOf(text)?.[name];
+  return typeof value === 'string' ? value : null;
+}
