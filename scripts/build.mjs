@@ -172,6 +172,22 @@ async function emitDeclarations(folder) {
   } catch (error) {
     throw new Error(`declarations: ${error.stdout || error.message}`, { cause: error });
   }
+  await nameByPath(path.join(folder, 'types'));
+}
+
+/** A project in which Pith is installed knows no `@pith/…`: the declarations name each other by paths. */
+async function nameByPath(types) {
+  for (const entry of await readdir(types, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const file = path.join(entry.parentPath, entry.name);
+    const text = await readFile(file, 'utf8');
+    const to = path.relative(entry.parentPath, path.join(types, 'packages')).split(path.sep).join('/');
+    const byPath = text.replace(
+      /(['"])@pith\/([\w-]+)\1/g,
+      (_, quote, name) => `${quote}${to.startsWith('.') ? to : `./${to}`}/${name}/index.js${quote}`,
+    );
+    if (byPath !== text) await writeFile(file, byPath);
+  }
 }
 
 /** The files with fixed names. Each is replaced at once, `build.json` last: the command goes by that alone. */
@@ -189,8 +205,9 @@ async function lead(record) {
     'testing.js': `export * from '${file}/testing.mjs';\n`,
     'embed.js': `export * from '${file}/embed.mjs';\n`,
     'contract.d.ts': `export * from '${types}/core/contract/index.js';\n`,
-    'testing.d.ts': `export * from '${types}/core/testing/index.js';\n`,
-    'embed.d.ts': `export * from '${types}/core/embed/index.js';\n`,
+    // They name types of Node, which a project does not always ask for.
+    'testing.d.ts': `/// <reference types="node" />\nexport * from '${types}/core/testing/index.js';\n`,
+    'embed.d.ts': `/// <reference types="node" />\nexport * from '${types}/core/embed/index.js';\n`,
     ...Object.fromEntries(ofPackages),
     '.npmignore': `/*\n${[...FIXED, digest].map((name) => `!/${name}\n`).join('')}/${digest}/users\n/${digest}/compiled\n*.map\n`,
     'build.json': `${JSON.stringify(record)}\n`,

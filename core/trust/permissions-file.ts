@@ -34,7 +34,6 @@ export interface PermissionsFile extends ProjectPermissions {
   clear(): void;
 }
 
-const VERSION = 1;
 /** No more are added: nobody reads so long a list. */
 const MOST = 1000;
 
@@ -42,9 +41,9 @@ type Projects = Readonly<Record<string, readonly ProjectPermission[]>>;
 
 /** `~/.pith/permissions.json`, outside of every project, since no file of a project gives permissions. `project`: its real path. */
 export function openPermissionsFile(home: string, project: string): PermissionsFile {
-  const file = openRecordFile<{ readonly version: number; readonly projects: Projects }>(pithFolder(home), {
+  const file = openRecordFile<{ readonly projects: Projects }>(pithFolder(home), {
     name: 'permissions.json',
-    nothing: { version: VERSION, projects: {} },
+    nothing: { projects: {} },
     parse,
   });
   const list = (projects: Projects = file.read().projects) => (Object.hasOwn(projects, project) ? (projects[project] ?? []) : []);
@@ -52,7 +51,7 @@ export function openPermissionsFile(home: string, project: string): PermissionsF
     file.change(({ projects }) => {
       const { [project]: _, ...others } = projects;
       const left = change(list(projects));
-      return { version: VERSION, projects: left.length === 0 ? others : { ...others, [project]: left } };
+      return { projects: left.length === 0 ? others : { ...others, [project]: left } };
     });
   return {
     list: () => list(),
@@ -78,13 +77,12 @@ function isSame(one: ProjectPermission, other: ProjectPermission): boolean {
   return one.tool === other.tool && one.always === other.always && one.source === other.source;
 }
 
-function parse(read: unknown): { readonly version: number; readonly projects: Projects } {
+function parse(read: unknown): { readonly projects: Projects } {
   if (!isPlainMap(read)) throw new Error('it is not a map');
-  const { version, projects } = read;
-  if (version !== VERSION) throw new Error(`its format is version ${JSON.stringify(version)}, and this Pith reads version ${VERSION}`);
+  const { projects } = read;
   if (!isPlainMap(projects)) throw new Error("'projects' is not a map");
   const entries = Object.entries(projects).map(([project, list]) => [project, Array.isArray(list) ? list.flatMap(permissionOf) : []]);
-  return { version: VERSION, projects: Object.fromEntries(entries) as Projects };
+  return { projects: Object.fromEntries(entries) as Projects };
 }
 
 /** An invalid value gives no permission. */

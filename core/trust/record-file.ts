@@ -2,10 +2,11 @@ import path from 'node:path';
 import { messageOf, PithError } from '../contract/index.ts';
 import { systemCure, type StateFolder } from '@pith/safe-files';
 import { exclusivelyNow } from '@pith/folder-changes';
+import { isPlainMap } from '@pith/plain-data';
 import { sizeText } from '@pith/plain-text';
 import { systemClock } from '@pith/promises';
 
-/** A JSON file with a person's decisions, which only its owner may read. */
+/** A JSON file with a person's decisions and the version of its format, which only its owner may read. */
 export interface RecordFile<T> {
   /** Absolute; null where there is no home folder. */
   readonly file: string | null;
@@ -19,14 +20,17 @@ export interface RecordFile<T> {
 
 const MOST_BYTES = 4 * 1024 * 1024;
 
-interface RecordFileOptions<T> {
+/** Of the format of each of these files. A file without a version has the first. Raise it when an older Pith would misread a file. */
+const VERSION = 1;
+
+interface RecordFileOptions<T extends object> {
   readonly name: string;
   /** The record of a file that is absent, or cannot be read. */
   readonly nothing: T;
   /** Throws where the file is damaged. */
   parse(value: unknown): T;
   /** The record as the file has it; default: as it is. */
-  format?(record: T): unknown;
+  format?(record: T): object;
   /** What a change that fails throws; default `trust_failed`. */
   readonly failure?: { readonly code: string; readonly message: string };
 }
@@ -34,7 +38,7 @@ interface RecordFileOptions<T> {
 const FAILURE = { code: 'trust_failed', message: 'nothing was recorded' };
 
 /** `folder` null: nothing can be recorded. */
-export function openRecordFile<T>(
+export function openRecordFile<T extends object>(
   folder: StateFolder | null,
   { name, nothing, parse, format = (record) => record, failure = FAILURE }: RecordFileOptions<T>,
 ): RecordFile<T> {
@@ -46,7 +50,7 @@ export function openRecordFile<T>(
       const stamp = folder.stamp(name);
       if (known?.stamp !== stamp) {
         const bytes = folder.read(name, MOST_BYTES);
-        known = { stamp, record: bytes === null ? nothing : parse(jsonIn(bytes)), problem: null };
+        known = { stamp, record: bytes === null ? nothing : parse(recordIn(bytes)), problem: null };
       }
       return known;
     } catch (error) {
@@ -62,7 +66,7 @@ export function openRecordFile<T>(
         withFileLock(folder, name, () => {
           const { record, problem } = look();
           if (problem !== null) throw new Error(problem);
-          const text = `${JSON.stringify(format(change(record)), null, 2)}\n`;
+          const text = `${JSON.stringify({ version: VERSION, ...format(change(record)) }, null, 2)}\n`;
           if (Buffer.byteLength(text) > MOST_BYTES)
             throw new PithError(failure.code, `it would have more than ${sizeText(MOST_BYTES)}`, { cure: 'give less' }); // nobody could read it again
           folder.writeNow(name, text);
@@ -79,6 +83,15 @@ export function openRecordFile<T>(
       known = null;
     },
   };
+}
+
+/** Without its version. Throws where a newer Pith wrote it: what it does not know it would drop. */
+function recordIn(bytes: Buffer): unknown {
+  const read = jsonIn(bytes);
+  if (!isPlainMap(read) || typeof read['version'] !== 'number') return read; // a secret may be named so
+  const { version, ...record } = read;
+  if (version > VERSION) throw new Error(`it has version ${version}, and this Pith knows ${VERSION}; use the newer Pith that wrote it`);
+  return record;
 }
 
 /** The reason never quotes the text, which may be secret. */

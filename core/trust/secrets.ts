@@ -345,7 +345,7 @@ function parse(read: unknown): SecretsRecord {
 }
 
 /** A lone value is no list: as before there could be several. */
-function format({ secrets, unread }: SecretsRecord): unknown {
+function format({ secrets, unread }: SecretsRecord): object {
   const names = [...new Set([...Object.keys(secrets), ...Object.keys(unread)])];
   const lists = names.map((name) => [name, [...listOf(secrets, name), ...listOf(unread, name)]] as const);
   return Object.fromEntries(lists.flatMap(([name, all]) => (all.length === 0 ? [] : [[name, all.length === 1 ? all[0] : all]])));

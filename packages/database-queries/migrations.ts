@@ -32,7 +32,12 @@ export async function migrate(queries: Queries<Anything>, prefix: string, migrat
     const row = await queries.first((db) => db.selectFrom(table).select(({ fn }) => fn.max('step').as('step')));
     return Number(row?.['step'] ?? 0);
   };
-  for (let done = await last(); done < migrations.length; done = await last()) {
+  const first = await last();
+  if (first > migrations.length)
+    throw new Error(
+      `the tables ${prefix}__… have version ${first}, and ${migrations.length} is known; use the newer program that wrote them`,
+    );
+  for (let done = first; done < migrations.length; done = await last()) {
     const step = done + 1;
     const statements = (migrations[done] as Migration).map((sql) => ({ sql }));
     try {

@@ -6,6 +6,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { putFiles } from './pith-process.ts';
 import { words } from '../words.ts';
+import { packageContents } from '../../scripts/release/package-contents.ts';
+import { fileOfList, readList, releaseOf } from '../../scripts/release/surface.ts';
+import { listProblems } from '../../scripts/release/surface-list.ts';
+import { compileTypes } from '../../scripts/release/use-package.ts';
 import { toolExtension } from './sandbox-files.ts';
 
 const run = promisify(execFile);
@@ -69,6 +73,18 @@ describe('use.md 2: Pith as a package', () => {
     );
   });
 
+  it('U50 U41 holds what the checked-in list says', () => {
+    const list = readList('.', 'contents');
+    expect(listProblems(list, packageContents(files), releaseOf('.', list.released)), fileOfList('contents')).toEqual([]);
+    expect(files.filter((file) => /\.(?:map|tsbuildinfo|log|tgz)$|\.test\.|(?:^|\/)\./.test(file))).toEqual([]);
+  });
+
+  it('U41 its types compile in a project that checks libraries too', async () => {
+    const write = (name: string, text: string) => writeFile(path.join(project, name), text);
+    const node = async (argv: readonly string[]) => (await run(process.execPath, argv, { cwd: project })).stdout;
+    expect(await compileTypes({ folder: project, installed, write, node }, 'node16')).toBe('');
+  });
+
   it('use.md 2: answers a message, its extensions come from the build, and one of the project is loaded and its types are checked', async () => {
     const hello = toolExtension('hello', 'say_hello', "didYouMean('hallo', ['hello'])");
     hello['extensions/hello/main.ts'] = `import { didYouMean } from '@pith/plain-text';\n${hello['extensions/hello/main.ts']}`;
@@ -79,7 +95,7 @@ describe('use.md 2: Pith as a package', () => {
     expect(stdout).toContain('hello: passes');
     const cases = await run(process.execPath, [path.join(installed, 'bin/pith'), 'skills', 'conformance', '--cases'], { cwd: project });
     expect(cases.stdout).toContain('hostile-shell');
-    expect((await readdir(installed)).sort()).toEqual(['LICENSE', 'README.md', 'bin', 'dist', 'package.json', 'sandbox']);
+    expect((await readdir(installed)).sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'bin', 'dist', 'package.json', 'sandbox']);
   });
 
   it('use.md 2: is imported as `pith` and `pith/testing`, with one contract', async () => {

@@ -98,6 +98,7 @@ describe('pith secrets', () => {
     const file = path.join(folder.path, '.pith', 'secrets.json');
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({
+      version: 1,
       OPENAI_API_KEY: { value: CANARY, for: [recipient(server)] },
     });
     const listed = await pith(['secrets', 'list', '--json']);
@@ -123,7 +124,7 @@ describe('pith secrets', () => {
     await pith(['chat', '-p', 'hello'], '', { OPENAI_API_KEY: 'sk-from-the-environment' });
     expect(server.requests.at(-1)!.headers['authorization']).toBe('Bearer sk-from-the-environment');
     expect(await pith(['secrets', 'remove', 'OPENAI_API_KEY'])).toMatchObject({ code: 0, out: 'Removed OPENAI_API_KEY\n' });
-    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({});
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ version: 1 });
   });
 
   it('T11 replaces none that is kept without being told to, and takes no master key of another form', async () => {
@@ -171,7 +172,7 @@ describe('pith secrets', () => {
       out: `Removed OPENAI_API_KEY for ${third}\n`,
     });
     const file = path.join(folder.path, '.pith', 'secrets.json');
-    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ OPENAI_API_KEY: { value: CANARY, for: recipients } });
+    expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ version: 1, OPENAI_API_KEY: { value: CANARY, for: recipients } });
   });
 
   it('K61 refuses names that nobody declares, and no value', async () => {

@@ -83,6 +83,7 @@ describe.runIf(HAS_TERMINALS)('a chat that stays open on a terminal', () => {
     expect(shown()).not.toContain(CANARY);
     expect(await allOf(folder.sandbox)).not.toContain(CANARY);
     expect(JSON.parse(await readFile(path.join(folder.path, '.pith', 'secrets.json'), 'utf8'))).toEqual({
+      version: 1,
       GREETER_KEY: { value: CANARY, for: ['extension:greeter'] },
     });
   });

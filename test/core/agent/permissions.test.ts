@@ -193,7 +193,7 @@ describe('U12 always in this project', () => {
     const one = { tool: 'ext/run', always: 'key:1', source: null, covers: 'all', at: 1 };
     expect(permissions.list()).toEqual([]);
     expect(() => permissions.add(one)).toThrow(expect.objectContaining({ code: 'trust_failed' }));
-    expect(() => permissions.check()).toThrow(/permissions\.json cannot be read: its format is version 2/u); // what the command says
+    expect(() => permissions.check()).toThrow(/permissions\.json cannot be read: it has version 2, and this Pith knows 1/u); // what the command says
     fs.writeFileSync(
       path.join(home, '.pith/permissions.json'),
       JSON.stringify({ version: 1, projects: { '/project': [one, { tool: 1 }] } }),

@@ -158,7 +158,7 @@ describe('the file of secrets', () => {
     file.keep('KEY', { value: 'two', for: [second!.who] });
     expect([ask(second?.to), ask(third?.to)]).toEqual(['two', 'one']);
     file.remove('KEY', [second!.who, third!.who]);
-    expect(JSON.parse(readFileSync(file.file, 'utf8'))).toEqual({ KEY: { value: 'from-before', for: ['usual'] } });
+    expect(JSON.parse(readFileSync(file.file, 'utf8'))).toEqual({ version: 1, KEY: { value: 'from-before', for: ['usual'] } });
     expect(createSecrets({}, fileOf({ KEY: { value: '', for: [second?.who] } })).isSet('KEY')).toBe(false);
   });
 

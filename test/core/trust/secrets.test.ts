@@ -99,8 +99,8 @@ it('U-2 keeps entries of secrets.json that it does not understand, whatever else
   const written = () => JSON.parse(readFileSync(path.join(home, '.pith/secrets.json'), 'utf8')) as unknown;
   expect(secrets.all()).toEqual({ constructor: [{ value: 'c', for: ['x'] }] });
   secrets.keep('B', { value: 'b', for: [] });
-  expect(written()).toEqual({ A: { valu: 'k' }, B: { value: 'b', for: [] }, constructor: [{ value: 'c', for: ['x'] }, 5] });
+  expect(written()).toEqual({ version: 1, A: { valu: 'k' }, B: { value: 'b', for: [] }, constructor: [{ value: 'c', for: ['x'] }, 5] });
   secrets.remove('constructor', ['x']);
   secrets.remove('A', null);
-  expect(written()).toEqual({ B: { value: 'b', for: [] }, constructor: 5 });
+  expect(written()).toEqual({ version: 1, B: { value: 'b', for: [] }, constructor: 5 });
 });

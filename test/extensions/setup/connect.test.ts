@@ -91,6 +91,7 @@ it('U34 asks for provider, address, key and model, checks the key at once, and w
   expect(settings()).toContain(`default: ${prefix}/large`);
   expect(settings()).not.toContain(KEY);
   expect(JSON.parse(readFileSync(path.join(home, '.pith/secrets.json'), 'utf8'))).toEqual({
+    version: 1,
     [variable]: { value: KEY, for: [`provider:${prefix} ${new URL(url).origin}`] },
   });
   expect((await kernel.kernel.router.choose()).ref).toBe(`${prefix}/large`);
@@ -292,6 +293,7 @@ it('U-2 a server of the settings that wants no key is asked for none, though one
   const { code, asked, said } = await person(kernel, [open, 'free']);
   expect({ code, hidden: asked.some(({ hidden }) => hidden) }, said).toEqual({ code: 0, hidden: false });
   expect(JSON.parse(readFileSync(path.join(home, '.pith/secrets.json'), 'utf8'))).toEqual({
+    version: 1,
     OPENAI_API_KEY: [kept.OPENAI_API_KEY, { value: '', for: [`provider:openai ${new URL(open).origin}`] }],
   });
   expect((await kernel.kernel.router.resolve('default')).ref).toBe('openai/free');

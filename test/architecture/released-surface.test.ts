@@ -1,0 +1,118 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { isAllowed } from '../../scripts/release/installed-packages.ts';
+import { exportedTypes } from '../../scripts/release/exported-types.ts';
+import { packageContents } from '../../scripts/release/package-contents.ts';
+import { fileOfList, readList, releaseOf } from '../../scripts/release/surface.ts';
+import { listProblems, parseList, printList, releasedList, updatedList } from '../../scripts/release/surface-list.ts';
+import { read, ROOT } from './repository.ts';
+
+const RELEASED = releasedList('0.1.0', ['pith run: run(): void', 'pith Tool.name: name: string', 'pith Tool: interface Tool { }']);
+const NOW = { version: '0.1.0', changelog: '' };
+const UPDATE = 'if that is meant, run: npm run surface:update';
+
+/** What a package with these declarations exports. */
+function typesOf(files: Readonly<Record<string, string>>): readonly string[] {
+  const root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-types-')));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const exports = { '.': { types: './dist/index.d.ts' }, './*': './contract.ts' };
+  for (const [name, text] of Object.entries({ 'package.json': JSON.stringify({ type: 'module', exports }), ...files })) {
+    mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
+    writeFileSync(path.join(root, name), text);
+  }
+  return exportedTypes(root);
+}
+
+describe('what people use of the package', () => {
+  it('U50 the list of exported types is what the package exports', () => {
+    const list = readList(ROOT, 'types');
+    expect(listProblems(list, exportedTypes(ROOT), releaseOf(ROOT, list.released)), fileOfList('types')).toEqual([]);
+  });
+
+  it('U50 each export and each member is a line, and types that exports are made of; comments and what stands behind are none', () => {
+    const files = {
+      'dist/index.d.ts': `export type { Tool } from './own/tool.js';\nexport * from './own/run.js';\n`,
+      'dist/own/tool.d.ts': `import type { Hidden } from '../kernel/hidden.js';
+        /** Text. */ export interface Tool { readonly name: string; run(part: Part): Hidden; new (): Tool; (): void; [key: string]: unknown }
+        export interface Part { a?: number }`,
+      'dist/own/run.d.ts': `export declare function run(): void;\nexport declare class Case { constructor(name: string); end(): void }`,
+      'dist/kernel/hidden.d.ts': 'export interface Hidden { secret: true }',
+    };
+    expect(typesOf(files)).toEqual([
+      'pith (Part).a: a?: number;',
+      'pith (Part): export interface Part { }',
+      'pith Case.end: end(): void;',
+      'pith Case.new: constructor(name: string);',
+      'pith Case: export declare class Case { }',
+      'pith Tool.(): (): void;',
+      'pith Tool.[]: [key: string]: unknown;',
+      'pith Tool.name: readonly name: string;',
+      'pith Tool.new: new (): Tool;',
+      'pith Tool.run: run(part: Part): Hidden;',
+      'pith Tool: export interface Tool { }',
+      'pith run: export declare function run(): void;',
+    ]);
+  });
+
+  it('U50 code is listed by folder and kind, all else by its path', () => {
+    const build = 'dist/0123456789abcdef';
+    const paths = ['README.md', `${build}/main.mjs`, `${build}/chunks/a.mjs`, `${build}/chunks/b.mjs`, `${build}/types/core/a.d.ts`];
+    const web = ['manifest.yaml', 'contract.ts', 'main.ts', 'pages/page.ts', 'notes.txt'].map((name) => `sandbox/extensions/web/${name}`);
+    expect(packageContents([...paths, ...web])).toEqual([
+      'README.md',
+      'dist/<build>/chunks/**/*.mjs',
+      'dist/<build>/main.mjs',
+      'dist/<build>/types/**/*.d.ts',
+      'sandbox/extensions/web/**/*.ts',
+      'sandbox/extensions/web/**/*.txt',
+      'sandbox/extensions/web/contract.ts',
+      'sandbox/extensions/web/manifest.yaml',
+    ]);
+  });
+
+  it('U50 what is new or changed fails until the list has it', () => {
+    const now = ['pith run: run(): number', 'pith stop: stop(): void', 'pith Tool.name: name: string', 'pith Tool: interface Tool { }'];
+    expect(listProblems(RELEASED, now, NOW)).toEqual([
+      `'pith run: run(): number' is new, and the list does not say so; ${UPDATE}`,
+      `'pith run: run(): void' is gone, and the list does not say so; ${UPDATE}`,
+      `'pith stop: stop(): void' is new, and the list does not say so; ${UPDATE}`,
+    ]);
+    const updated = updatedList(RELEASED, now);
+    expect(listProblems(updated, now, NOW)).toEqual([]);
+    expect(parseList(printList(updated))).toEqual(updated);
+  });
+
+  it('U50 what was added since the release may go again', () => {
+    const more = updatedList(RELEASED, [...RELEASED.lines.map((line) => line.slice(1)), 'pith stop: stop(): void']);
+    const now = RELEASED.lines.map((line) => line.slice(1));
+    expect(listProblems(updatedList(more, now), now, NOW)).toEqual([]);
+    expect(listProblems(more, now, NOW)).toHaveLength(1);
+  });
+
+  it('U50 a removal needs a new version and a line in the changelog, also where the list says that it is gone', () => {
+    const now = ['pith run: run(): void'];
+    const updated = updatedList(RELEASED, now);
+    expect(listProblems(updated, now, NOW)).toEqual([
+      "'pith Tool' is gone since 0.1.0: a removal needs version 0.2.0 in package.json, which has 0.1.0",
+      "'pith Tool' is gone since 0.1.0, and CHANGELOG.md does not name it; add it under 'Removed' of what is unreleased",
+    ]);
+    expect(listProblems(updated, now, { version: '0.2.0', changelog: '### Removed\n\n- `Tool`' })).toEqual([]);
+    expect(listProblems(updated, now, { version: '0.1.9', changelog: '`Tool`' })).toHaveLength(1);
+    const stable = { ...updated, released: '1.2.0' };
+    expect(listProblems(stable, now, { version: '1.3.0', changelog: '`Tool`' })).toHaveLength(1);
+    expect(listProblems(stable, now, { version: '2.0.0', changelog: '`Tool`' })).toEqual([]);
+  });
+
+  it('U41 the changelog has what is unreleased and the version of the lists', () => {
+    const text = read('CHANGELOG.md');
+    expect(text).toContain('\n## [Unreleased]\n');
+    for (const name of ['types', 'contents'] as const) expect(text).toContain(`\n## [${readList(ROOT, name).released}]`);
+  });
+
+  it('U41 one of several offered licences is enough, of several required ones each must be allowed', () => {
+    expect(['MIT', '(MIT OR GPL-3.0)', 'Apache-2.0 AND MIT'].map(isAllowed)).toEqual([true, true, true]);
+    expect(['', 'GPL-3.0', 'MIT AND GPL-3.0', 'SEE LICENSE IN LICENSE'].map(isAllowed)).toEqual([false, false, false, false]);
+  });
+});
