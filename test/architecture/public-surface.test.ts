@@ -23,10 +23,10 @@ const CONTRACT_TYPES = words(`
   TurnRequest
   TurnSeal
 `);
-const TESTING_VALUES = ['expectNoLeaks', 'fakeClock', 'recordEvents', 'scriptedModel', 'testKernel'];
+const TESTING_VALUES = ['expectNoLeaks', 'expectSkillLoaded', 'fakeClock', 'recordEvents', 'scriptedModel', 'testKernel'];
 const TESTING_TYPES = words(`
-  CommandOptions CommandOutcome EventRecord FakeClock ModelRequest RecordedEvent ScriptedModel ScriptedReply ScriptedStep TestKernel TestKernelOptions
-  TurnOutcome
+  CommandOptions CommandOutcome EventRecord FakeClock LoadedSkill ModelRequest RecordedEvent ScriptedModel ScriptedReply ScriptedStep TestKernel TestKernelOptions
+  TurnOutcome TurnSkills
 `);
 const CODES = words(`
   manifest_invalid manifest_missing unknown_key id_mismatch duplicate_id dependency_cycle dependency_missing
