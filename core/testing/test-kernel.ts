@@ -74,7 +74,7 @@ export interface TestKernel extends AsyncDisposable {
   remove(file: string): Promise<void>;
   /** Stops the kernel and makes another one over the same sandbox, as after a restart. */
   restart(): Promise<void>;
-  /** Stops the kernel, removes a temporary sandbox, and fails when the model's script was not played to its end. */
+  /** Stops the kernel, removes a temporary sandbox, and fails when the model's script was not played to its end. `await using` does not fail: it would hide why the test did. */
   stop(): Promise<void>;
 }
 
@@ -128,10 +128,9 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     };
   }
 
-  async function stop(): Promise<void> {
+  async function release(): Promise<void> {
     await kernel.stop();
     if (temporary !== null) await rm(temporary, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
-    model?.expectFinished();
   }
 
   return {
@@ -147,8 +146,11 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
       await kernel.stop();
       kernel = await make();
     },
-    stop,
-    [Symbol.asyncDispose]: stop,
+    async stop() {
+      await release();
+      model?.expectFinished();
+    },
+    [Symbol.asyncDispose]: release,
   };
 }
 

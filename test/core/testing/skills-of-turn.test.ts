@@ -116,3 +116,15 @@ export default class { getTools() { return [defineTool({ name: 'shout', descript
   expect([path.join(copyOf, 'data/pith.db'), path.join(copyOf, 'agents/asker/prompt.jinja2')].filter(existsSync)).toEqual([]);
   expect(existsSync(path.join(project, 'node_modules/louder/index.js'))).toBe(true);
 });
+
+it('U49 a test that fails shows its own error and not what the script had left, which `stop` reports', async () => {
+  const model = scriptedModel([{ text: 'One.' }, { text: 'Two.' }]);
+  const failing = async () => {
+    await using test = await testKernel({ only: [], model, files: agent('bare', 'uses_tools: []') });
+    const turn = await test.run('help', { agent: 'bare' });
+    expectSkillLoaded(turn, 'poems');
+  };
+  await expect(failing()).rejects.toThrow("the turn did not load the skill 'poems'");
+  const test = await testKernel({ only: [], model });
+  await expect(test.stop()).rejects.toThrow('1 scripted step(s) were never asked for');
+});
