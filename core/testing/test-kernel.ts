@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Clock, TurnEvent, TurnRequest } from '../contract/index.ts';
@@ -20,10 +21,13 @@ import { SERIALISED, type Tier } from '../kernel/index.ts';
 import { routerTo } from '../models/index.ts';
 import { runCommand, type CommandOptions, type CommandOutcome } from './run-command.ts';
 import type { ModelRequest, ScriptedModel } from './scripted-model.ts';
+import { keepSkills, type TurnSkills } from './skills-of-turn.ts';
 
 export interface TestKernelOptions {
   /** Files of the sandbox by relative path: `skills/hello/SKILL.md`. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  /** A sandbox that is copied, without its data, before `files` are written: `sandbox` in the folder of a project. */
+  readonly copyOf?: string;
   /** An existing sandbox, which is left as it is; absent: a temporary one, removed by `stop`. */
   readonly sandbox?: string;
   /** The home folder that the kernel knows; default none. */
@@ -55,6 +59,8 @@ export interface TurnOutcome {
   readonly requests: readonly ModelRequest[];
   /** The results of tools, in the order in which they arrived. */
   readonly results: readonly Extract<TurnEvent, { type: 'tool-result' }>[];
+  /** The skills that were offered and loaded: see `expectSkillLoaded`. */
+  readonly skills: TurnSkills;
 }
 
 export interface TestKernel extends AsyncDisposable {
@@ -68,7 +74,7 @@ export interface TestKernel extends AsyncDisposable {
   remove(file: string): Promise<void>;
   /** Stops the kernel and makes another one over the same sandbox, as after a restart. */
   restart(): Promise<void>;
-  /** Stops the kernel, removes a temporary sandbox, and fails when the model's script was not played to its end. */
+  /** Stops the kernel, removes a temporary sandbox, and fails when the model's script was not played to its end. `await using` does not fail: it would hide why the test did. */
   stop(): Promise<void>;
 }
 
@@ -77,6 +83,7 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
   const temporary = options.sandbox === undefined ? await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-test-'))) : null;
   const sandbox = options.sandbox ?? path.join(temporary as string, 'sandbox');
   await mkdir(sandbox, { recursive: true });
+  if (options.copyOf !== undefined) await copySandbox(path.resolve(options.copyOf), sandbox);
   for (const [file, content] of Object.entries(options.files ?? {})) await write(file, content);
 
   async function write(file: string, content: string | Uint8Array): Promise<void> {
@@ -101,7 +108,13 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
       input,
       ...request,
     };
-    for await (const event of kernel.agents.run(turn, signal)) events.push(event);
+    const skills = keepSkills(kernel);
+    try {
+      for await (const event of kernel.agents.run(turn, signal)) events.push(event);
+    } finally {
+      skills.stop();
+    }
+    const start = events.find((event) => event.type === 'turn-start');
     const end = events.at(-1);
     if (end?.type !== 'turn-end') throw new Error(`the turn's last event is ${end?.type ?? 'missing'}, not turn-end`);
     return {
@@ -111,13 +124,13 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
       events,
       requests: model?.requests.slice(sentBefore) ?? [],
       results: events.filter((event) => event.type === 'tool-result'),
+      skills: await skills.of(start?.turn),
     };
   }
 
-  async function stop(): Promise<void> {
+  async function release(): Promise<void> {
     await kernel.stop();
     if (temporary !== null) await rm(temporary, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
-    model?.expectFinished();
   }
 
   return {
@@ -133,9 +146,22 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
       await kernel.stop();
       kernel = await make();
     },
-    stop,
-    [Symbol.asyncDispose]: stop,
+    async stop() {
+      await release();
+      model?.expectFinished();
+    },
+    [Symbol.asyncDispose]: release,
   };
+}
+
+/** What a person wrote: neither what Pith keeps there nor what is staged. Packages are found as from there. */
+async function copySandbox(from: string, to: string): Promise<void> {
+  const kept = new Set(['data', '.staging'].map((name) => path.join(from, name)));
+  await cp(from, to, { recursive: true, filter: (file) => !kept.has(file) });
+  for (let folder = from; folder !== path.dirname(folder); folder = path.dirname(folder)) {
+    const packages = path.join(folder, 'node_modules');
+    if (existsSync(packages)) return symlink(packages, path.join(path.dirname(to), 'node_modules'));
+  }
 }
 
 /** The parts of a kernel, with those that a test replaces. */

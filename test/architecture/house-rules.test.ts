@@ -158,6 +158,7 @@ describe('house rules', () => {
     );
     expect(EXTENSIONS.length).toBeGreaterThan(3);
     expect([...new Set(found)]).toEqual([
+      'core/cli/commands/new-project.ts', // a test of a new project, which names what its agent names
       'core/embed/open-pith.ts', // what a program has without naming it: skills and models
       'core/store/key-value.ts', // the name of a table, not of an extension
     ]);
@@ -169,6 +170,7 @@ describe('house rules', () => {
       /^core\/agent\/(?!tools\/tools|threads\/)/, // what an agent carries, the variable of templates, and `onlyForSkills`
       /^core\/kernel\/(?:host|calls\/(?:answers|render-prompt|surface)|providers\/(?:agents|tools)|records\/error-codes)\.ts$/, // the protocol, `uses_skills`, and the variable of templates
       /^core\/declarations\/|^core\/trust\/(?:manifest|project-files|safeguards)\.ts$/, // `uses_skills`, their section of the settings, and their folders in the question of trust
+      /^core\/testing\//, // what a turn did with skills, by the names of two topics
       /^core\/process\/(?:launch|offer)\.ts$/, // the folder that ships, and `onlyForSkills`
       /^core\/compose\/(?:doctor|findings|sandbox-overview)\.ts$|^core\/cli\//, // what people are told
       /^core\/embed\//, // what a program gives and asks

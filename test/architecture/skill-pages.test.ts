@@ -73,14 +73,17 @@ describe('the skill extension-development', () => {
     );
     const there = [...PAGES, ...TEMPLATES].map((file) => path.posix.relative(folder, file));
     expect([...named].filter((file) => !there.includes(file))).toEqual([]);
-    const kinds = /templates\/(?:manifest|main)-[a-z]+-provider\.(?:yaml|ts)$/;
+    const kinds = /templates\/(?:(?:manifest|main|test)-[a-z]+-provider\.(?:yaml|ts)|test-extension\.ts)$/;
     expect(there.filter((file) => !named.has(file) && !kinds.test(file) && file !== 'references/protocols.md')).toEqual([]);
   });
 
-  it('K71 has a manifest and a main file for each kind', () => {
+  it('K71 has a manifest and a main file for each kind, and tests', () => {
     const kinds = ['tool', 'context', 'service', 'channel', 'scheduler', 'model', 'command'];
     const wanted = [
       ...kinds.flatMap((kind) => [`manifest-${kind}-provider.yaml`, `main-${kind}-provider.ts`]),
+      'test-tool-provider.ts',
+      'test-context-provider.ts',
+      'test-extension.ts',
       'manifest-agent.yaml',
       'prompt.jinja2',
       'SKILL.md',

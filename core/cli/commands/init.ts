@@ -6,6 +6,7 @@ import { makeFolders, systemCure } from '@pith/safe-files';
 import { hasBareState, openTrustFile, trustSandbox, userHome } from '../../trust/index.ts';
 import { packageRoot } from '../../declarations/index.ts';
 import { type Line, quoted } from '../terminal/opened-target.ts';
+import { newProject, type Step } from './new-project.ts';
 import { colours } from './text.ts';
 
 /**
@@ -44,11 +45,12 @@ export async function initSandbox({ cwd, io }: Line, input: CommandInput): Promi
   const way = relative(cwd, folder);
   if (hasBareState(userHome(), folder))
     io.print(colour.dim('Conversations that you had here without a sandbox stay in ~/.pith/projects; the sandbox begins without them.'));
-  const steps: readonly (readonly [string, string])[] = [
+  const steps: readonly Step[] = [
     ...(way === '' ? [] : [[`cd ${quoted(way)}`, ''] as const]),
-    ...(project.install === null ? [] : [[project.install, 'once: it makes `npx pith` work here'] as const]),
+    ...project.install,
     [`${project.command} chat`, 'talk to the assistant'],
     [`${project.command} doctor`, 'see what loaded'],
+    ...project.test,
     [join('sandbox', 'pith.yaml'), 'connect a model, change settings'],
   ];
   const width = Math.max(...steps.map(([step]) => step.length));
@@ -105,105 +107,6 @@ async function write(file: string, text: string): Promise<void> {
   makeFolders(dirname(file));
   await writeFile(file, text, { flag: 'wx' });
 }
-
-export interface NewProject {
-  /** The missing files beside the sandbox that npm and editors need to find Pith, by path in the project. */
-  readonly files: ReadonlyMap<string, string>;
-  /** What must be run there once before `command` works; null: nothing. */
-  readonly install: string | null;
-  /** The command that starts Pith there. */
-  readonly command: string;
-}
-
-/** The project around a new sandbox. Existing files stay as they are; Pith's own project needs nothing. */
-export function newProject(project: string, installation = packageRoot()): NewProject {
-  if (npmPrefix(project) === installation) return { files: new Map(), install: null, command: commandName(project, installation) };
-  const hasPackage = existsSync(join(project, 'package.json'));
-  const missing = [
-    ...(hasPackage
-      ? []
-      : ([
-          ['package.json', packageText(project, installation)],
-          ['.gitignore', 'node_modules/\n'],
-        ] as const)),
-    ['tsconfig.json', TSCONFIG] as const,
-    ...(hasVitestConfig(project) ? [] : [['vitest.config.mjs', VITEST_CONFIG] as const]),
-  ].filter(([path]) => !existsSync(join(project, path)));
-  const ready = existsSync(join(project, 'node_modules', '.bin', 'pith'));
-  const install = ready ? null : hasPackage ? `npm install ${installation}` : 'npm install';
-  return { files: new Map(missing), install, command: 'npx pith' };
-}
-
-function hasVitestConfig(project: string): boolean {
-  return existsSync(project) && readdirSync(project).some((name) => /^(?:vite|vitest)\.config\.\w+$/u.test(name));
-}
-
-/** How a person in `folder` starts Pith: `npx pith` where npm finds it, else by the program's path. */
-export function commandName(folder: string, installation = packageRoot()): string {
-  const prefix = npmPrefix(folder);
-  if (prefix !== null && (prefix === installation || existsSync(join(prefix, 'node_modules', '.bin', 'pith')))) return 'npx pith';
-  const program = join(installation, 'bin', 'pith');
-  const way = relative(folder, program);
-  const path = way.length < program.length ? way : program;
-  return `node ${/[^\w./~@+-]/u.test(path) ? `'${path}'` : path}`;
-}
-
-/** The folder that npm uses from here: the nearest upwards with a package.json or installed packages. */
-function npmPrefix(folder: string): string | null {
-  if (existsSync(join(folder, 'package.json')) || existsSync(join(folder, 'node_modules'))) return folder;
-  const parent = dirname(folder);
-  return parent === folder ? null : npmPrefix(parent);
-}
-
-function packageText(project: string, installation: string): string {
-  const name = basename(project)
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9-]+/gu, '-')
-    .replaceAll(/^-+|-+$/gu, '');
-  const near = relative(project, installation);
-  const place = near.length < installation.length ? near : installation;
-  return `${JSON.stringify(
-    {
-      name: name === '' || name === 'pith' ? 'my-pith-project' : name,
-      private: true,
-      type: 'module',
-      dependencies: { pith: `file:${place}` },
-    },
-    null,
-    2,
-  )}\n`;
-}
-
-/** For editors and `tsc`; Pith itself needs none. */
-const TSCONFIG = `{
-  "compilerOptions": {
-    "target": "ES2022",
-    "module": "NodeNext",
-    "strict": true,
-    "noUncheckedIndexedAccess": true,
-    "noEmit": true,
-    "allowImportingTsExtensions": true,
-    "skipLibCheck": true,
-    "paths": {
-      "@pith/*": ["./node_modules/pith/dist/packages/*.d.ts"],
-      "pith/*": ["./sandbox/extensions/*/contract.ts", "./node_modules/pith/sandbox/extensions/*/contract.ts"]
-    }
-  },
-  "include": ["sandbox/extensions", "test"]
-}
-`;
-
-/** The first test that boots the kernel and its processes takes twice vitest's default timeout. */
-const VITEST_CONFIG = `/** For tests of your extensions, which run the real kernel: npm install --save-dev vitest, then npx vitest run */
-export default {
-  test: {
-    include: ['test/**/*.test.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    server: { deps: { external: [/\\/dist\\/.*\\.m?js$/] } }, // Pith is built, also where it is linked
-  },
-};
-`;
 
 /** The files of a new sandbox by path. Each is an example to read and change. */
 export const NEW_SANDBOX: ReadonlyMap<string, string> = new Map([

@@ -1,10 +1,10 @@
 import { type Command, type CommandContext, PithError, Places, type CommandIO } from 'pith';
 import { existsSync } from 'node:fs';
-import { dirname, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { didYouMean } from '@pith/plain-text';
 import { activeFolder, requireId, type Kind } from './places.ts';
 import { writeSources, type Source } from './sources.ts';
-import { agentTemplate, extensionTemplate, greetTool, KINDS, type ExtensionKind } from './templates.ts';
+import { agentTemplate, extensionTemplate, extensionTest, greetTool, KINDS, type ExtensionKind } from './templates.ts';
 
 /** The commands for which the extension is not activated. */
 export default function commands(context: Pick<CommandContext, 'use'>): Command[] {
@@ -30,7 +30,8 @@ function newExtension(context: Kernel): Command {
       const id = String(given['id']);
       const places = context.use(Places);
       const template = (checked: string) => extensionTemplate(places.shippedSandbox, kind, checked);
-      await make(places, io, { kind: 'extensions', id, replaces: options['replace'] === true, template }, [
+      const test = (checked: string) => extensionTest(places.shippedSandbox, kind, checked);
+      await make(places, io, { kind: 'extensions', id, replaces: options['replace'] === true, template, test }, [
         [`pith extensions validate ${id}`, 'check it: manifest, types, imports, loading, a call of each tool'],
         ...(kind === 'tool'
           ? ([[`pith tools call ${greetTool(id)} --input '{"name":"Ada"}'`, 'call its tool as an agent would']] as const)
@@ -68,9 +69,10 @@ interface Made {
   /** It may take the place of one that ships. */
   readonly replaces: boolean;
   template(id: string): Promise<readonly Source[]>;
+  test?(id: string): Promise<string>;
 }
 
-async function make(places: Sandboxes, io: CommandIO, made: Made, steps: readonly Step[]): Promise<void> {
+async function make(places: Sandboxes, io: CommandIO, made: Made, next: readonly Step[]): Promise<void> {
   const { kind } = made;
   const id = requireId(kind, made.id);
   requireOwn(places, io);
@@ -82,13 +84,32 @@ async function make(places: Sandboxes, io: CommandIO, made: Made, steps: readonl
     });
   const sources = await made.template(id);
   await writeSources(folder, sources);
-  io.json({ ok: true, id, folder, files: sources.map(({ path }) => path) });
+  const test = await writeTest(places, id, made);
+  io.json({ ok: true, id, folder, files: sources.map(({ path }) => path), test });
   const shown = relative(io.workingDirectory, folder);
   io.print(`Made ${shown}`);
   if (io.quiet) return;
   for (const { path } of sources) io.print(`  ${path}`);
+  if (test !== null) io.print(`  ${relative(folder, test)}`);
+  const steps = test === null ? next : [...next, testStep(test)];
   const width = Math.max(...steps.map(([command]) => command.length));
   io.print(['', 'Next:', ...steps.map(([command, why]) => `  ${command.padEnd(width)}  ${why}`)].join('\n'));
+}
+
+/** The path of its test in the project around the sandbox; null: it has one already, or the sandbox is in no project of npm. */
+async function writeTest({ sandbox, shippedSandbox }: Sandboxes, id: string, { test }: Made): Promise<string | null> {
+  const project = dirname(sandbox);
+  const path = join(project, 'test', `${id}.test.ts`);
+  if (test === undefined || sandbox === shippedSandbox || basename(sandbox) !== 'sandbox') return null;
+  if (!existsSync(join(project, 'package.json')) || existsSync(path)) return null;
+  await writeSources(dirname(path), [{ path: basename(path), bytes: Buffer.from(await test(id)) }]);
+  return path;
+}
+
+function testStep(test: string): Step {
+  const project = dirname(dirname(test));
+  const lacks = existsSync(join(project, 'node_modules', 'vitest')) ? '' : '; once before: npm install --save-dev vitest';
+  return [`npx vitest run ${relative(project, test)}`, `run its test, in the project's folder${lacks}`];
 }
 
 /** What Pith itself ships is nobody's to write into who does not work on Pith. */

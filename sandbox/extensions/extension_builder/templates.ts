@@ -15,6 +15,12 @@ export async function extensionTemplate(shipped: string, kind: ExtensionKind, id
   return [source('main.ts', renamed), source('manifest.yaml', named(manifest, id))];
 }
 
+/** A test of a new extension, which a project has beside its sandbox. */
+export async function extensionTest(shipped: string, kind: ExtensionKind, id: string): Promise<string> {
+  const text = await template(shipped, kind === 'tool' || kind === 'context' ? `test-${kind}-provider.ts` : 'test-extension.ts');
+  return text.replaceAll(/\bmy_(?:tool|context|extension)\b/g, id).replaceAll(GREET, greetTool(id));
+}
+
 /** The tool of the template. */
 const GREET = 'greet_person';
 

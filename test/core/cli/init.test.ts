@@ -10,6 +10,7 @@ import { folderWith } from '../../places.ts';
 let folder: string;
 beforeEach(() => void (folder = folderWith()));
 
+type Made = { readonly devDependencies: Readonly<Record<string, string>> };
 const read = (file: string) => readFile(path.join(folder, file), 'utf8');
 
 describe('pith init', () => {
@@ -94,5 +95,38 @@ describe('pith init', () => {
     const existing = await cli(['init', 'old'], { cwd: folder });
     expect(existing.out).toContain(`npm install ${packageRoot()}`);
     expect(await read('old/package.json')).toBe('{"name":"old"}');
+  });
+
+  it('U49 makes a first test, and a script that runs it with the vitest that Pith is tested with', async () => {
+    const { out } = await cli(['init', 'mine'], { cwd: folder });
+    expect(await read('mine/test/hello.test.ts')).toContain("expectSkillLoaded(turn, 'hello')"); // author-tests.test.ts runs it
+    const { devDependencies } = JSON.parse(await readFile(path.join(packageRoot(), 'package.json'), 'utf8')) as Made;
+    expect(JSON.parse(await read('mine/package.json'))).toMatchObject({
+      scripts: { test: 'vitest run' },
+      devDependencies: { vitest: devDependencies['vitest'] },
+    });
+    expect(out).toMatch(/^ {2}npm test +run the tests, of which test\/hello\.test\.ts is the first$/mu);
+    expect(out).not.toContain('npm pkg set');
+  });
+
+  it.each([
+    ['no script', {}, ['npm install --save-dev vitest@', 'npm pkg set scripts.test="vitest run"', 'npm test ']],
+    [
+      'the script of npm init',
+      { scripts: { test: 'echo "Error: no test specified" && exit 1' } },
+      ['npm pkg set scripts.test=', 'npm test '],
+    ],
+    ['vitest', { scripts: { test: 'vitest --run' }, devDependencies: { vitest: '4.0.0' } }, ['npm test ']],
+    ['another runner', { scripts: { test: 'node --test' } }, ['npm install --save-dev vitest@', 'npx vitest run ']],
+    ['what is no package', { scripts: 'test' }, ['npm pkg set scripts.test=', 'npm test ']],
+  ])('U49 in a project with %s it changes nothing and says what to add', async (_, existing, steps) => {
+    await writeFile(path.join(folder, 'package.json'), JSON.stringify(existing));
+    await writeFile(path.join(folder, 'vite.config.ts'), 'export default {};\n');
+    const { out } = await cli(['init'], { cwd: folder });
+    expect(await read('package.json')).toBe(JSON.stringify(existing));
+    expect(await readdir(folder)).not.toContain('vitest.config.mjs');
+    for (const step of [...steps, 'testTimeout: 120_000 ']) expect(out).toContain(`\n  ${step}`);
+    expect(out.includes('npm pkg set')).toBe(steps.some((step) => step.startsWith('npm pkg set')));
+    expect(out.includes('--save-dev')).toBe(!('devDependencies' in existing));
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { captureCommand } from '@pith/command-line';
@@ -69,6 +69,22 @@ describe('new from templates', () => {
   it('K72 without a former version rollback says so', async () => {
     await pith.write('extensions/only_one/manifest.yaml', 'id: only_one\n');
     await expect(pith.command('extensions rollback only_one')).rejects.toThrow("'only_one' has no former version to go back to");
+  });
+
+  it('U49 an extension of a project has a test beside the sandbox, unless there is one; without a package.json there is none', async () => {
+    const project = path.dirname(pith.sandbox);
+    const made = async (id: string) => (await pith.command(`extensions new ${id}`, { json: true })).values;
+    expect(await made('one')).toMatchObject([{ test: null }]);
+    writeFiles(project, { 'package.json': '{}', 'test/two.test.ts': 'MINE' });
+    expect(await made('two')).toMatchObject([{ test: null }]);
+    expect(readFileSync(path.join(project, 'test/two.test.ts'), 'utf8')).toBe('MINE');
+    expect(await made('three')).toMatchObject([{ test: path.join(project, 'test/three.test.ts') }]);
+    const { text } = await pith.command('extensions new four');
+    expect(text).toContain('\n  ../../../test/four.test.ts\n');
+    expect(text).toMatch(/npx vitest run test\/four\.test\.ts +run its test, .*; once before: npm install --save-dev vitest$/mu);
+    expect(readFileSync(path.join(project, 'test/four.test.ts'), 'utf8')).toMatch(/uses_tools: \[four\][^]*'four_greet'/u);
+    await pith.command('agents new five');
+    expect(existsSync(path.join(project, 'test/five.test.ts'))).toBe(false);
   });
 
   it('K74 nothing is overwritten, and what cannot be an id or a kind is told with the cure', async () => {
