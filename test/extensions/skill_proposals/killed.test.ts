@@ -54,7 +54,8 @@ function age(sandbox: string): void {
   const folders = ['data/extensions/skill_proposals/.busy', 'data/extensions/skill_registry/proposals/.busy', 'skills/.busy'].map((name) =>
     path.join(sandbox, name),
   );
-  for (const name of existsSync(staging) ? readdirSync(staging) : []) folders.push(path.join(staging, name));
+  for (const place of [staging, path.join(sandbox, 'data/extensions/skill_registry/installs')])
+    for (const name of existsSync(place) ? readdirSync(place) : []) folders.push(path.join(place, name));
   for (const folder of folders) if (existsSync(folder)) utimesSync(folder, 1, 1);
 }
 
