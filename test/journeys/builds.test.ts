@@ -14,6 +14,7 @@ const run = promisify(execFile);
 const COPIED = ['bin', 'core', 'packages', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
 /** What makes the declarations. */
 const COMPILER = 'typescript-7';
+const NO_TYPES = `require('node:fs').mkdirSync(process.argv[process.argv.indexOf('--outDir') + 1], { recursive: true });\n`;
 
 let folder: string;
 let copy: string;
@@ -26,7 +27,7 @@ beforeAll(async () => {
   for (const name of COPIED) await cp(path.resolve(name), path.join(copy, name), { recursive: true });
   for (const name of ['agents', 'extensions', 'recipes', 'skills'])
     await cp(path.resolve('sandbox', name), path.join(copy, 'sandbox', name), { recursive: true });
-  await putFiles(path.join(copy, 'node_modules', COMPILER), { 'package.json': '{ "version": "7.0.2" }', 'bin/tsc': '' });
+  await putFiles(path.join(copy, 'node_modules', COMPILER), { 'package.json': '{ "version": "7.0.2" }', 'bin/tsc': NO_TYPES });
   for (const name of await readdir('node_modules'))
     if (name !== COMPILER) await symlink(path.resolve('node_modules', name), path.join(copy, 'node_modules', name));
   const project = path.join(folder, 'project/sandbox');
