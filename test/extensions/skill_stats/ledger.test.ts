@@ -115,11 +115,11 @@ describe('the ledger of skills', () => {
   });
 
   it('S90 writes few rows a turn: one and one for each use, whatever the number of skills', async () => {
-    world = await skillKernel(crowd(300, numbered), { contextWindow: 10_000_000 });
+    world = await skillKernel(crowd(100, numbered), { contextWindow: 10_000_000 });
     for (let at = 0; at < 5; at++) await world.chat(`turn ${at}`, at === 2 ? [read('skill-7')] : []);
     await written('SELECT * FROM skill_stats__turns', 5);
     expect(rows(`SELECT count(*) AS n FROM skill_stats__uses WHERE state <> 'suggested'`)).toEqual([{ n: 1 }]);
-    expect((await world.command('skills stats')) as object).toMatchObject({ turns: 5, skills: { length: 300 } });
+    expect((await world.command('skills stats')) as object).toMatchObject({ turns: 5, skills: { length: 100 } });
   });
 
   it('S90 writes nothing with stats_days 0, and leaves the tables of a later version alone', async () => {
