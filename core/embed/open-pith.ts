@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -85,7 +86,7 @@ export async function openPith(options: PithOptions): Promise<Pith> {
 
 async function openKernel(options: PithOptions, temporary: TemporaryFolder): Promise<Kernel> {
   const { store, env = {}, extensions = [], model } = options;
-  const sandbox = path.resolve(options.sandbox ?? path.join(temporary.path, 'sandbox'));
+  const sandbox = options.sandbox === undefined ? path.join(temporary.path, 'sandbox') : folderAt(options.sandbox, 'sandbox');
   const inMemory = store === undefined;
   const dataDirectory = path.resolve(store ?? path.join(temporary.path, 'data'));
   const tools = toolsOf(options.tools ?? {});
@@ -133,11 +134,17 @@ async function skillFolders({ skills = [], sandbox: given }: PithOptions, sandbo
   const folders: string[] = given === undefined ? [] : [path.join(sandbox, 'skills')];
   const objects: EmbeddedSkill[] = [];
   for (const skill of skills) {
-    if (typeof skill === 'string') folders.push(path.resolve(skill));
+    if (typeof skill === 'string') folders.push(folderAt(skill, 'skills'));
     else objects.push(skill);
   }
   if (objects.length > 0) folders.push(await temporary.withSkills(objects));
   return folders;
+}
+
+function folderAt(given: string, option: string): string {
+  const folder = path.resolve(given);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
+  throw new PithError('settings_invalid', `${option}: there is no folder ${folder}`, { cure: 'correct its path' });
 }
 
 /** Made when something has to be written, such as skills that are objects, and removed at the end. */

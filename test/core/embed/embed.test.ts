@@ -115,6 +115,24 @@ describe('U40 a program', () => {
   });
 });
 
+it.each([
+  ['skills', { skills: ['/nowhere'] }, 'skills: there is no folder /nowhere'],
+  ['a sandbox', { sandbox: '/nowhere' }, 'sandbox: there is no folder /nowhere'],
+  ['an id', { skills: [{ id: '../up', description: 'd', body: 'b' }] }, "skills: '../up' is not an id"],
+  [
+    'a file',
+    { skills: [{ id: 'a', description: 'd', body: 'b', files: { '../x': '' } }] },
+    "the file '../x' of 'a' is outside of the skill",
+  ],
+  ['a tool', { tools: { one: { description: 'd' } } }, 'tools.one: it has no execute'],
+] as const)('U40 refuses %s that cannot be used, with the cure', async (_, options, message) => {
+  await expect(createPith(options as PithOptions)).rejects.toMatchObject({
+    code: 'settings_invalid',
+    message: expect.stringContaining(message),
+    cure: expect.any(String),
+  });
+});
+
 describe('U48 structured output', () => {
   const schema = z.object({ city: z.string(), people: z.number() });
 
