@@ -9,7 +9,6 @@ import { type AnySchema, schemaOf } from './schemas.ts';
 
 /** What runs share. */
 export interface RunPorts {
-  /** Resolves when the kernel is there; rejects where it could not be made. */
   readonly kernel: Kernel;
   readonly approve: Approve;
   readonly limits: Limits;
