@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../core/store/index.ts';
@@ -161,5 +162,25 @@ describe('P11 skills suggest', () => {
     ]);
     ahead = 0;
     expect(await suggestions(world, 'unused')).toEqual([]);
+  });
+
+  it('P23 beyond fifty skills that agents made offers those that were used longest ago', async () => {
+    const ids = Array.from({ length: 51 }, (_, at) => `made-${at}`);
+    const world = await skillKernel(Object.assign({}, ...ids.map((id) => skill(id))));
+    await world.chat('go'); // then there is a ledger
+    for (const id of ids) await world.print(`skills history ${id}`);
+    const folder = join(world.pith.sandbox, 'data/extensions/skill_registry/history');
+    for (const name of readdirSync(folder).filter((each) => each.endsWith('.json'))) {
+      const history = JSON.parse(readFileSync(join(folder, name), 'utf8'));
+      const at = Date.now() - 1000 * (1 + Number(history.id.slice('made-'.length)));
+      writeFileSync(
+        join(folder, name),
+        JSON.stringify({ ...history, versions: [{ ...history.versions[0], at, how: 'accepted', by: 'reader' }] }),
+      );
+    }
+    const why = 'not used since it was made; agents made 51 skills';
+    expect(await suggestions(world, 'unused')).toMatchObject([{ about: 'made-50', why }]);
+    await world.chat('go', [read('made-50')]);
+    expect(await suggestions(world, 'unused')).toMatchObject([{ about: 'made-49', why }]);
   });
 });
