@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { Clock, TurnEvent, TurnRequest } from '../contract/index.ts';
+import { type Clock, PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
 import type { TurnEndReason } from '../agent/index.ts';
 import {
   CLOCK,
@@ -16,7 +16,7 @@ import {
   TIER_OF,
   WIRE,
 } from '../compose/index.ts';
-import type { SettingsInput } from '../declarations/index.ts';
+import { loadSettings, type SettingsInput } from '../declarations/index.ts';
 import { SERIALISED, type Tier } from '../kernel/index.ts';
 import { routerTo } from '../models/index.ts';
 import { runCommand, type CommandOptions, type CommandOutcome } from './run-command.ts';
@@ -80,11 +80,10 @@ export interface TestKernel extends AsyncDisposable {
 
 /** The real kernel on a real folder; only model and clock are not real. The kernel sees neither the user's settings nor the process's environment. */
 export async function testKernel(options: TestKernelOptions = {}): Promise<TestKernel> {
+  if (options.sandbox !== undefined && options.copyOf !== undefined)
+    throw new PithError('usage', 'testKernel: `copyOf` would be written over `sandbox`', { cure: 'give one of them' });
   const temporary = options.sandbox === undefined ? await realpath(await mkdtemp(path.join(os.tmpdir(), 'pith-test-'))) : null;
   const sandbox = options.sandbox ?? path.join(temporary as string, 'sandbox');
-  await mkdir(sandbox, { recursive: true });
-  if (options.copyOf !== undefined) await copySandbox(path.resolve(options.copyOf), sandbox);
-  for (const [file, content] of Object.entries(options.files ?? {})) await write(file, content);
 
   async function write(file: string, content: string | Uint8Array): Promise<void> {
     const target = path.join(sandbox, file);
@@ -92,10 +91,21 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
     await writeFile(target, content);
   }
 
-  const { accepts = true, env = {}, home = null, model, flags, only, serve, commands } = options;
+  const { accepts = true, copyOf, env = {}, files = {}, home = null, model, only, serve, commands } = options;
+  /** What Pith keeps of a copy is in the temporary folder, wherever the copied settings want it. */
+  const flags = copyOf === undefined ? options.flags : { data_dir: path.join(sandbox, 'data'), ...options.flags };
   const parts = partsOf(options);
   const make = () => createKernel({ sandbox, accepts, env, home, flags, only, serve, commands }, parts);
-  let kernel = await make();
+  let kernel: Kernel;
+  try {
+    await mkdir(sandbox, { recursive: true });
+    if (copyOf !== undefined) await copySandbox(path.resolve(copyOf), sandbox);
+    for (const [file, content] of Object.entries(files)) await write(file, content);
+    kernel = await make();
+  } catch (error) {
+    await removeTemporary();
+    throw error;
+  }
 
   async function run(input: string, request: Partial<TurnRequest> = {}, signal?: AbortSignal): Promise<TurnOutcome> {
     const sentBefore = model?.requests.length ?? 0;
@@ -130,6 +140,10 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
 
   async function release(): Promise<void> {
     await kernel.stop();
+    await removeTemporary();
+  }
+
+  async function removeTemporary(): Promise<void> {
     if (temporary !== null) await rm(temporary, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   }
 
@@ -156,7 +170,8 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
 
 /** What a person wrote: neither what Pith keeps there nor what is staged. Packages are found as from there. */
 async function copySandbox(from: string, to: string): Promise<void> {
-  const kept = new Set(['data', '.staging'].map((name) => path.join(from, name)));
+  const { settings } = await loadSettings({ sandbox: from, env: {}, workingDirectory: from });
+  const kept = new Set([path.join(from, 'data'), path.join(from, '.staging'), settings.data_dir]);
   await cp(from, to, { recursive: true, filter: (file) => !kept.has(file) });
   for (let folder = from; folder !== path.dirname(folder); folder = path.dirname(folder)) {
     const packages = path.join(folder, 'node_modules');

@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
 import { expectSkillLoaded, scriptedModel, type ScriptedReply, testKernel, type TestKernel, type TurnOutcome } from 'pith/testing';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { folderWith } from '../../places.ts';
 
 const skill = (id: string, more = '') => ({
@@ -115,6 +115,32 @@ export default class { getTools() { return [defineTool({ name: 'shout', descript
   await test.stop();
   expect([path.join(copyOf, 'data/pith.db'), path.join(copyOf, 'agents/asker/prompt.jinja2')].filter(existsSync)).toEqual([]);
   expect(existsSync(path.join(project, 'node_modules/louder/index.js'))).toBe(true);
+});
+
+it.each(['absolute', 'relative'])(
+  "U49 where a project's settings want its state elsewhere (%s), a test writes and copies nothing there",
+  async (kind) => {
+    const project = folderWith({ 'sandbox/state/notes.txt': 'private', 'elsewhere/notes.txt': 'private' });
+    const state = kind === 'absolute' ? path.join(project, 'elsewhere') : path.join(project, 'sandbox/state');
+    const copyOf = path.join(project, 'sandbox');
+    writeFileSync(path.join(copyOf, 'pith.yaml'), `data_dir: ${kind === 'absolute' ? state : 'state'}\n`);
+    const test = await testKernel({ copyOf, only: [], model: scriptedModel([{ text: 'Done.' }]), files: agent('bare', 'uses_tools: []') });
+    await test.run('go', { agent: 'bare' });
+    expect(existsSync(path.join(test.sandbox, 'state/notes.txt'))).toBe(kind === 'absolute');
+    await test.stop();
+    expect(readdirSync(state)).toEqual(['notes.txt']);
+  },
+);
+
+it('U49 a test kernel that cannot be made leaves no folder behind, and refuses to copy over a sandbox', async () => {
+  const temporary = folderWith({});
+  vi.stubEnv('TMPDIR', temporary);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await expect(testKernel({ copyOf: path.join(temporary, 'missing') })).rejects.toThrow('ENOENT');
+  await expect(testKernel({ only: ['zzz'] })).rejects.toThrow('zzz');
+  expect(readdirSync(temporary)).toEqual([]);
+  const sandbox = folderWith({});
+  await expect(testKernel({ sandbox, copyOf: sandbox })).rejects.toThrow('give one of them');
 });
 
 it('U49 a test that fails shows its own error and not what the script had left, which `stop` reports', async () => {
