@@ -54,7 +54,7 @@ async function updateBuild() {
 async function isWhole(folder) {
   if (!existsSync(folder)) return false;
   try {
-    JSON.parse(await readFile(path.join(folder, 'ext', 'index.json'), 'utf8'));
+    for (const file of ['index.json', 'surfaces.json']) JSON.parse(await readFile(path.join(folder, 'ext', file), 'utf8'));
     return existsSync(path.join(folder, 'main.mjs'));
   } catch {
     // damaged
@@ -124,6 +124,7 @@ async function bundleAll(folder) {
  * of a project but its settings, and the first message in it starts none of them to know their tools.
  */
 async function describeProcesses(folder) {
+  const file = path.join(folder, 'ext/surfaces.json');
   const project = await mkdtemp(path.join(os.tmpdir(), 'pith-build-'));
   try {
     const sandbox = path.join(project, 'sandbox');
@@ -131,13 +132,16 @@ async function describeProcesses(folder) {
     const main = JSON.stringify(pathToFileURL(path.join(folder, 'main.mjs')).href);
     const argv = ['-e', `import(${main}).then(({ main }) => main())`, 'pith', 'doctor', '--trust', '--sandbox', sandbox];
     const env = { PATH: process.env.PATH, HOME: project, PITH_MODEL: 'offline/librarian' };
-    await promisify(execFile)(process.execPath, argv, { cwd: project, env, timeout: 60_000 }).catch(() => undefined); // it fails where anything is wrong
+    await promisify(execFile)(process.execPath, argv, { cwd: project, env, timeout: 300_000 }).catch(() => undefined); // it fails where anything is wrong
     const { version, content } = JSON.parse(await readFile(path.join(sandbox, 'data/.cache/index.json'), 'utf8'));
     const manifests = Object.values(content.folders).map(({ declaration }) => declaration.manifest);
-    const apart = new Set(manifests.flatMap((manifest) => (manifest?.isolation === 'process' ? [manifest.id] : [])));
+    const apart = new Set(manifests.flatMap((manifest) => (manifest?.isolation === 'process' && manifest.provides.length > 0 ? [manifest.id] : [])));
     const surfaces = Object.fromEntries(Object.entries(content.surfaces).filter(([id]) => apart.has(id)));
-    await writeFile(path.join(folder, 'ext/surfaces.json'), `${JSON.stringify({ format: Number.parseInt(version, 10), surfaces })}\n`);
+    const missing = [...apart].filter((id) => !Object.hasOwn(surfaces, id));
+    if (missing.length > 0) throw new Error(`${missing.join(', ')} did not say`);
+    await writeFile(file, `${JSON.stringify({ format: Number.parseInt(version, 10), surfaces })}\n`);
   } catch (error) {
+    await writeFile(file, '{}');
     process.stdout.write(
       `pith: what the extensions offer could not be kept: ${error.message}; the first message in a new project takes longer\n`,
     );

@@ -2,7 +2,15 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { stateFolder } from '@pith/safe-files';
 import { expect, it, vi } from 'vitest';
-import { openIndex, RECORDS_FILE, recordsOf, shippedRecords, SURFACES_FILE } from '../../../core/declarations/index.ts';
+import {
+  buildOf,
+  openIndex,
+  packageRoot,
+  RECORDS_FILE,
+  recordsOf,
+  shippedRecords,
+  SURFACES_FILE,
+} from '../../../core/declarations/index.ts';
 import { folderWith, writeFiles } from '../../places.ts';
 import { stampsHold } from '../../waiting.ts';
 import { discoverIn, extension } from './sandbox-folder.ts';
@@ -101,6 +109,16 @@ it('K3 what the extensions that ship offer is known in a new project, as long as
     keep(content);
     expect(indexOf(root).surface('one', 'as built')).toBeUndefined();
   }
+});
+
+it('K3 the build knows what each extension offers that ships with a process of its own', () => {
+  const sandbox = path.join(packageRoot(), 'sandbox/extensions');
+  const read = (file: string) => fs.readFileSync(file, 'utf8');
+  const manifests = fs.readdirSync(sandbox).filter((id) => fs.existsSync(path.join(sandbox, id, 'manifest.yaml')));
+  const apart = manifests.filter((id) => !/^isolation: in_process$/mu.test(read(path.join(sandbox, id, 'manifest.yaml'))));
+  const { surfaces } = JSON.parse(read(path.join(buildOf(packageRoot()), SURFACES_FILE))) as { readonly surfaces: object };
+  expect(Object.keys(surfaces).toSorted()).toEqual(apart.filter((id) => fs.existsSync(path.join(sandbox, id, 'main.ts'))).toSorted());
+  expect(apart).toContain('web');
 });
 
 it('K3 to ask the index of a folder writes nothing; who reads the folder keeps what the build read', async () => {
