@@ -80,6 +80,8 @@ export function checkSpan({ name, kind, attributes }: Pick<SeenSpan, 'name' | 'k
     if (value === undefined) continue;
     expect(Object.keys(ATTRIBUTES)).toContain(key);
     const type = ATTRIBUTES[key as keyof typeof ATTRIBUTES];
-    expect([key, Array.isArray(value) ? 'string[]' : typeof value]).toEqual([key, type === 'text' ? 'string' : type]);
+    const types: Readonly<Record<string, string>> = { id: 'string', code: 'string', 'code[]': 'object', text: 'string' };
+    expect([key, typeof value]).toEqual([key, types[type] ?? type]);
+    if (type === 'id' || type.startsWith('code')) expect(String(value)).not.toMatch(/\s/u);
   }
 }

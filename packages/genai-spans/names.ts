@@ -12,24 +12,24 @@ export const SPANS = {
 
 export type Operation = keyof typeof SPANS;
 
-/** Each attribute: the type of its value, and whether it is a text of a conversation or a skill. Texts are exported only where a person wants them. */
+/** Each attribute and the kind of its value. */
 export const ATTRIBUTES = {
   'gen_ai.operation.name': 'string',
   'gen_ai.provider.name': 'string',
   'gen_ai.request.model': 'string',
   'gen_ai.request.stream': 'boolean',
-  'gen_ai.response.id': 'string',
-  'gen_ai.response.model': 'string',
-  'gen_ai.response.finish_reasons': 'string[]',
+  'gen_ai.response.id': 'id',
+  'gen_ai.response.model': 'id',
+  'gen_ai.response.finish_reasons': 'code[]',
   'gen_ai.usage.input_tokens': 'number',
   'gen_ai.usage.cache_read.input_tokens': 'number',
   'gen_ai.usage.cache_creation.input_tokens': 'number',
   'gen_ai.usage.output_tokens': 'number',
   'gen_ai.usage.reasoning.output_tokens': 'number',
   'gen_ai.agent.name': 'string',
-  'gen_ai.conversation.id': 'string',
+  'gen_ai.conversation.id': 'id',
   'gen_ai.tool.name': 'string',
-  'gen_ai.tool.call.id': 'string',
+  'gen_ai.tool.call.id': 'id',
   'gen_ai.tool.type': 'string',
   'gen_ai.skill.name': 'string',
   'gen_ai.skill.source.uri': 'string',
@@ -38,16 +38,16 @@ export const ATTRIBUTES = {
   'gen_ai.output.messages': 'text',
   'gen_ai.tool.call.arguments': 'text',
   'gen_ai.tool.call.result': 'text',
-  'error.type': 'string',
+  'error.type': 'code',
   'exception.message': 'text',
   'messaging.system': 'string',
   'messaging.operation.name': 'string',
   'messaging.operation.type': 'string',
   'messaging.destination.name': 'string',
-  'messaging.message.id': 'string',
+  'messaging.message.id': 'id',
   'process.exit.code': 'number',
-  'pith.correlation_id': 'string',
-  'pith.turn.id': 'string',
+  'pith.correlation_id': 'id',
+  'pith.turn.id': 'id',
   'pith.turn.reason': 'string',
   'pith.extension': 'string',
   'pith.skill.id': 'string',
@@ -57,14 +57,20 @@ export const ATTRIBUTES = {
   'pith.attempt': 'number',
 } as const;
 
-type AttributeName = keyof typeof ATTRIBUTES;
+export type AttributeName = keyof typeof ATTRIBUTES;
 
-interface Values {
+export interface Values {
+  /** A declared name, or a word of ours. */
   readonly string: string;
-  readonly text: string;
+  /** What a model, a server or a client chooses to know something by. */
+  readonly id: string;
+  /** What a tool, a handler or a model calls an outcome. */
+  readonly code: string;
+  readonly 'code[]': readonly string[];
+  /** Of a conversation or a skill; made only where a person wants texts in spans. */
+  readonly text: () => string;
   readonly number: number;
   readonly boolean: boolean;
-  readonly 'string[]': string[];
 }
 
 /** Values by name; what is undefined is left out. */

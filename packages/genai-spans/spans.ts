@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as OpenTelemetry from '@opentelemetry/api';
 import { once } from '@pith/promises';
+import { exportable, type ExportedAttributes } from './exportable.ts';
 import { type Attributes, type Operation, SPANS } from './names.ts';
 
 /** A unit of work as OpenTelemetry shows it. */
@@ -15,6 +16,8 @@ export interface SpanStart {
   readonly operation: Operation;
   readonly correlationId?: string | null;
   readonly attributes: Attributes;
+  /** A person wants texts in spans; absent: they are left out. */
+  readonly texts?: boolean | undefined;
   /** The parent span; null: none, the span begins a trace; absent: the program's current span. */
   readonly parent?: Span | null;
   /** In place of `parent`: the program's current span where that has the same trace as this one, else this one. */
@@ -27,7 +30,7 @@ export interface SpanStart {
 export interface ActiveSpan {
   /** null: it is not one of these. */
   readonly operation: Operation | null;
-  /** Those that are in its name are added to it. */
+  /** Those that are in its name are added to it; texts are left out. */
   set(attributes: Attributes): void;
 }
 
@@ -68,17 +71,18 @@ export function activeSpan(): ActiveSpan | null {
   const active = context.active();
   const span = trace.getSpan(active);
   if (span === undefined) return null;
-  const started = active.getValue(STARTED) as Pick<SpanStart, 'operation' | 'attributes'> | undefined;
+  const started = active.getValue(STARTED) as { operation: Operation; attributes: ExportedAttributes } | undefined;
   return {
     operation: started?.operation ?? null,
     set(attributes) {
-      span.setAttributes(attributes);
-      if (started !== undefined) span.updateName(nameOf(started.operation, { ...started.attributes, ...attributes }));
+      const added = exportable(attributes, false);
+      span.setAttributes(added);
+      if (started !== undefined) span.updateName(nameOf(started.operation, { ...started.attributes, ...added }));
     },
   };
 }
 
-function nameOf(operation: Operation, attributes: Attributes): string {
+function nameOf(operation: Operation, attributes: ExportedAttributes): string {
   const named = SPANS[operation].named.flatMap((name) => attributes[name] ?? []);
   return [operation, ...named].join(' ');
 }
@@ -87,8 +91,9 @@ class ApiSpan implements Span {
   readonly #api: typeof OpenTelemetry;
   readonly #span: OpenTelemetry.Span;
   readonly #context: OpenTelemetry.Context;
+  readonly #texts: boolean;
 
-  constructor(otel: typeof OpenTelemetry, { operation, correlationId, attributes, parent, caller, at }: SpanStart) {
+  constructor(otel: typeof OpenTelemetry, { operation, correlationId, attributes: given, texts = false, parent, caller, at }: SpanStart) {
     const { trace, context, ROOT_CONTEXT, SpanKind } = (this.#api = otel);
     const active = context.active();
     const traceOf = (from: OpenTelemetry.Context) => trace.getSpanContext(from)?.traceId;
@@ -96,8 +101,9 @@ class ApiSpan implements Span {
     const above = isCalled ? caller.#context : active;
     const outer = parent instanceof ApiSpan ? parent.#context : parent === null ? ROOT_CONTEXT : above;
     const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER };
-    const all: Attributes = { ...operationOf(operation), ...attributes, 'pith.correlation_id': correlationId ?? undefined };
-    const options = { kind: kinds[SPANS[operation].kind], attributes: all, ...(at === undefined ? {} : { startTime: at }) };
+    const all = { ...operationOf(operation), ...given, 'pith.correlation_id': correlationId ?? undefined };
+    const attributes = exportable(all, (this.#texts = texts));
+    const options = { kind: kinds[SPANS[operation].kind], attributes, ...(at === undefined ? {} : { startTime: at }) };
     this.#span = trace.getTracer('pith').startSpan(nameOf(operation, attributes), options, outer);
     this.#context = trace.setSpan(outer, this.#span).setValue(STARTED, { operation, attributes });
   }
@@ -107,10 +113,10 @@ class ApiSpan implements Span {
   }
 
   end(attributes: Attributes = {}, at?: number): void {
-    this.#span.setAttributes(attributes);
-    const { 'error.type': failure, 'exception.message': message = failure } = attributes;
-    if (failure !== undefined)
-      this.#span.setStatus({ code: this.#api.SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
+    const added = exportable(attributes, this.#texts);
+    this.#span.setAttributes(added);
+    const { 'error.type': failure, 'exception.message': message = failure } = added;
+    if (failure !== undefined) this.#span.setStatus({ code: this.#api.SpanStatusCode.ERROR, message: String(message) });
     this.#span.end(at);
   }
 }

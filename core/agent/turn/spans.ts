@@ -50,6 +50,7 @@ export function stepSpan(turn: RunningTurn): Traced<StepOutcome> {
       'gen_ai.conversation.id': record.threadId,
       'gen_ai.input.messages': textOf(turn, () => conversation.prompt.sent().map(messageOfSpan)),
     },
+    texts: turn.deps.exportsTexts,
     parent,
   });
   return {
@@ -87,6 +88,7 @@ export function callSpan(turn: RunningTurn, { name, callId, extensionId, input }
       'pith.extension': extensionId,
       'gen_ai.tool.call.arguments': textOf(turn, () => input),
     },
+    texts: turn.deps.exportsTexts,
     parent: turn.span,
   });
   return {
@@ -121,11 +123,12 @@ function failureOf(turn: RunningTurn, code: string, message: string): Attributes
   return { 'error.type': code, 'exception.message': textOf(turn, () => message) };
 }
 
-/** A text of the conversation for its span, without secrets; undefined unless a person wants texts there. */
-function textOf({ deps }: RunningTurn, value: () => unknown): string | undefined {
-  if (deps.exportsTexts !== true) return undefined;
-  const clean = deps.host.secrets.redactJson(value() as JsonValue);
-  return typeof clean === 'string' ? clean : JSON.stringify(clean);
+/** A text of the conversation for its span, without secrets. */
+function textOf({ deps }: RunningTurn, value: () => unknown): () => string {
+  return () => {
+    const clean = deps.host.secrets.redactJson(value() as JsonValue);
+    return typeof clean === 'string' ? clean : JSON.stringify(clean);
+  };
 }
 
 /** A message in the form of the conventions. */

@@ -15,7 +15,7 @@ import {
   type TurnProvider,
 } from 'pith';
 import { type SkillSummary, summaryOf } from './skill.ts';
-import { SkillDrafts, SkillHistory, SkillLibrary, SkillWriter, skillsChanged } from './contract.ts';
+import { SkillDrafts, SkillHistory, SkillLibrary, SkillWriter, skillsChanged, skillUsed } from './contract.ts';
 import { ProposalFiles } from './writing/proposal-files.ts';
 import { Writer } from './writing/writer.ts';
 import { HistoryRecorder } from './history/recorder.ts';
@@ -27,6 +27,7 @@ import { ScopeCache } from './catalog/scope.ts';
 import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
 import { findingsIn } from './trust/findings-in.ts';
+import { addSkill } from './spans.ts';
 import { SkillTurns } from './turns.ts';
 import { SkillRegistry } from './registry.ts';
 import { SkillSearch } from './search/skill-search.ts';
@@ -100,6 +101,7 @@ export default class SkillRegistryExtension
     context.provide(SkillDrafts, this.#drafts);
     context.own(() => this.#drafts.close());
     context.provide(SkillLibrary, new Library(this.#ports));
+    context.own(events.handle(skillUsed, addSkill));
     context.own(events.handle('turn.started', ({ turnId }) => this.#turns.started(turnId)));
     context.own(() => this.#registry.close());
     context.own(() => this.#search.close());

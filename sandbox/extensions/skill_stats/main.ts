@@ -2,7 +2,6 @@ import { type AgentSpec, type Command, type CommandProvider, type ExtensionConte
 import { once } from '@pith/promises';
 import { SkillExplainer, type SkillRecord, skillsOffered, skillsSearched, skillUsed } from 'pith/skill_registry';
 import { Ledger } from './ledger.ts';
-import { addSkill } from './spans.ts';
 
 const configSchema = once(() =>
   z.strictObject({
@@ -25,12 +24,7 @@ export default class SkillStats implements CommandProvider, TurnProvider {
     const { database, clock, logger, events, config } = context;
     this.#ledger = new Ledger({ database, clock, logger, keepDays: config.stats_days });
     context.provide(SkillExplainer, { explainSkill: (skill, { agent }) => this.#uses(skill, agent) });
-    context.own(
-      events.handle(skillUsed, (use) => {
-        this.#ledger.used(use);
-        addSkill(use);
-      }),
-    );
+    context.own(events.handle(skillUsed, (use) => this.#ledger.used(use)));
     context.own(events.handle(skillsOffered, (offer) => this.#ledger.offered(offer)));
     context.own(events.handle(skillsSearched, (search) => this.#ledger.searched(search)));
     context.own(events.handle('tool.called', (call) => this.#ledger.called(call)));

@@ -1,3 +1,4 @@
+import type { LanguageModel, ModelPart } from 'pith';
 import { scriptedModel, testKernel, type ScriptedStep } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { checkSpan, collectSpans } from '../../span-collector.ts';
@@ -25,6 +26,7 @@ export default class {
     return [
       defineTool({ name: 'echo', description: 'd', input: z.object({ text: z.string() }), execute: ({ text }) => 'RESULT-TEXT ' + text }),
       defineTool({ name: 'fail', description: 'd', input: z.object({ text: z.string() }), execute: ({ text }) => toolError('no_luck', 'not for ' + text) }),
+      defineTool({ name: 'chatty', description: 'd', input: z.object({}), execute: () => toolError('no answer for "FREE-TEXT of a mail"', 'm') }),
       defineTool({ name: 'delegate', description: 'd', input: z.object({}), execute: (_, call) => run('CHILD-TEXT', call) }),
       defineTool({ name: 'risky', description: 'd', needsApproval: true, input: z.object({}), execute: () => 'done' }),
     ];
@@ -53,6 +55,48 @@ it('U51 no text of a prompt, an answer, an argument, a result or an error is in 
   const all = await told({});
   expect(TEXTS.filter((text) => all.includes(text))).toEqual([]);
   expect(all).toContain('"error.type":"no_luck"');
+});
+
+/** The script's model, which names its answers, and why they end, freely. */
+function chattyModel(script: ReturnType<typeof scriptedModel>, text: string): LanguageModel {
+  return {
+    ...script.model,
+    async doStream(call) {
+      const { stream } = await script.model.doStream(call);
+      async function* parts(): AsyncGenerator<ModelPart> {
+        yield { type: 'response-metadata', id: text, modelId: text };
+        for await (const part of stream)
+          yield part.type === 'finish' ? { ...part, finishReason: { unified: text as 'stop', raw: text } } : part;
+      }
+      return { stream: parts() };
+    },
+  };
+}
+
+it('U51 whatever a model, a tool or a client chooses as an id or a code is in spans only where it looks like one', async () => {
+  const text = 'FREE-TEXT of a mail';
+  const spans = collectSpans();
+  const calls = [
+    { name: 'chatty', input: {}, id: text },
+    { name: 'risky', input: {}, id: `${text}, too` },
+  ];
+  const failure = Object.assign(new Error(text), { code: text, retryable: false });
+  const script = scriptedModel([{ calls }, { breakWith: failure }]);
+  const model = { ...script, model: chattyModel(script, text) };
+  await using pith = await testKernel({ only: [], model, files: FILES });
+  const run = async (about: { input: string } | { resume: true }) => {
+    for await (const event of pith.kernel.agents.run({ agent: 'main', threadId: text, ...about })) void event;
+  };
+  await run({ input: 'go' });
+  const [question] = await pith.kernel.approvals.list(text);
+  await pith.kernel.approvals.answer(question!.id, { answer: 'once', by: 'ann' });
+  await run({ resume: true });
+  expect(spans.map(({ name }) => name.split(' ')[0])).toEqual(expect.arrayContaining(['await_approval', 'execute_tool', 'chat']));
+  expect(JSON.stringify(spans)).not.toContain('FREE-TEXT');
+  const [called, asked] = ['execute_tool chatty', 'await_approval risky'].map((name) => spans.find((span) => span.name === name));
+  expect(called).toMatchObject({ attributes: { 'error.type': '_OTHER' }, status: { message: '_OTHER' } });
+  expect(called?.attributes['gen_ai.tool.call.id']).toMatch(/^sha256:[0-9a-f]{16}$/u);
+  expect(asked?.attributes['gen_ai.tool.call.id']).not.toBe(called?.attributes['gen_ai.tool.call.id']);
 });
 
 it('U51 texts are in spans where the environment asks for them, without secrets', async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { checkSpan, collectSpans } from '../../span-collector.ts';
-import { call, skillKernel, skill } from '../skill_registry/skill-kernel.ts';
+import { call, skillKernel, skill } from './skill-kernel.ts';
 
 it('S90 U51 loading a skill is an execute_tool span with its name and source, by a tool and with the message alike', async () => {
   const spans = collectSpans();

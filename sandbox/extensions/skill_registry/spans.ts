@@ -1,5 +1,5 @@
 import { activeSpan, type Attributes, startSpan } from '@pith/genai-spans';
-import type { SkillUsed } from 'pith/skill_registry';
+import type { SkillUsed } from './contract.ts';
 
 /** Names the skill on the span of the tool call that used it; a skill that came with the message gets a span of its own, below that of its turn. */
 export function addSkill(use: SkillUsed): void {

@@ -1,0 +1,19 @@
+import { createPith } from 'pith/embed';
+import { scriptedModel } from 'pith/testing';
+import { expect, it } from 'vitest';
+import { folderWith } from '../../places.ts';
+import { checkSpan, collectSpans } from '../../span-collector.ts';
+import { skillText } from '../../extensions/skill_registry/skill-sandbox.ts';
+
+it('U51 an embedding program that has a tracer provider sees which skill a call loads, and from where', async () => {
+  const spans = collectSpans();
+  const folder = folderWith({ 'letters/SKILL.md': skillText({ name: 'letters', description: 'Writes letters.', body: 'Say ahoy.' }) });
+  const model = scriptedModel([{ calls: [{ name: 'read_skill', input: { skill_id: 'letters' } }] }, { text: 'Ahoy!' }]);
+  await using pith = await createPith({ model: model.model, skills: [folder] });
+  await pith.run('write a letter').result;
+  for (const span of spans) checkSpan(span);
+  expect(spans.find(({ name }) => name === 'execute_tool read_skill letters')).toMatchObject({
+    parent: 'invoke_agent assistant',
+    attributes: { 'gen_ai.skill.name': 'letters', 'gen_ai.skill.source.uri': expect.stringMatching(/^file:.*\/letters$/u) as unknown },
+  });
+});
