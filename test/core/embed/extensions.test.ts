@@ -93,27 +93,31 @@ it.each([
   expect(Number(pid) > 0 && (Number(pid) === process.pid) === isHere).toBe(true);
 });
 
-const broken = folderWith({ 'bad/manifest.yaml': 'id: other\nprovides: [tool]\nentrypoint: main.ts\n', 'bad/main.ts': '' });
+const brokenFolder = () => folderWith({ 'bad/manifest.yaml': 'id: other\nprovides: [tool]\nentrypoint: main.ts\n', 'bad/main.ts': '' });
 
 it.each([
-  ['a folder that is not there', ['./nowhere/at/all'], /there is no folder/u],
-  ['a folder without a manifest', [`${broken}/`], /has no manifest\.yaml/u],
-  ['a manifest that is wrong', [path.join(broken, 'bad')], /extensions\.bad: the id 'other' differs/u],
-  ['an id that is wrong', [{ id: 'Shop', provides: ['tool'], extension: Shop }], /extensions\.Shop\.id: must be snake_case/u],
-  ['a key that is wrong', [{ id: 'shop', manifest: { sekrets: [] }, extension: Shop }], /extensions\.shop: .*sekrets/u],
-  ['the id of the tools', [{ id: 'embedded', extension: Shop }], /this id is that of your tools/u],
+  ['a folder that is not there', () => ['./nowhere/at/all'], /there is no folder/u],
+  ['a folder without a manifest', () => [`${brokenFolder()}/`], /has no manifest\.yaml/u],
+  ['a manifest that is wrong', () => [path.join(brokenFolder(), 'bad')], /extensions\.bad: the id 'other' differs/u],
+  ['an id that is wrong', () => [{ id: 'Shop', provides: ['tool'], extension: Shop }], /extensions\.Shop\.id: must be snake_case/u],
+  ['a key that is wrong', () => [{ id: 'shop', manifest: { sekrets: [] }, extension: Shop }], /extensions\.shop: .*sekrets/u],
+  ['the id of the tools', () => [{ id: 'embedded', extension: Shop }], /this id is that of your tools/u],
   [
     'two of one id',
-    [
+    () => [
       { id: 'shop', provides: ['tool'], extension: Shop },
       { id: 'shop', provides: ['tool'], extension: Shop },
     ],
     /more than once/u,
   ],
-  ['a dependency that is missing', [{ id: 'shop', provides: ['tool'], manifest: { depends_on: ['till'] }, extension: Shop }], /till/u],
-  ['an id that ships nowhere', ['wbe'], /wbe/u],
-] as const)('U40 refuses %s, with the cure', async (_, extensions, message) => {
-  await expect(createPith({ extensions: extensions as never })).rejects.toMatchObject({
+  [
+    'a dependency that is missing',
+    () => [{ id: 'shop', provides: ['tool'], manifest: { depends_on: ['till'] }, extension: Shop }],
+    /till/u,
+  ],
+  ['an id that ships nowhere', () => ['wbe'], /wbe/u],
+] as const)('U40 refuses %s, with the cure', async (_, given, message) => {
+  await expect(createPith({ extensions: given() as never })).rejects.toMatchObject({
     message: expect.stringMatching(message),
     cure: expect.any(String),
   });
