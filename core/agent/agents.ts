@@ -18,7 +18,7 @@ export interface AgentsOptions extends Pick<
   TurnDependencies,
   'host' | 'events' | 'clock' | 'sandboxDir' | 'unreleased' | 'effort' | 'exportsTexts'
 > {
-  readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf' | 'check'>;
+  readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf' | 'price' | 'check'>;
   /** Opened when something needs them. */
   stores(): { readonly threads: Threads; readonly approvals: ApprovalStore; readonly queue: ThreadQueue };
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */

@@ -4,6 +4,7 @@ import { type Diagnostic, type JsonValue, PithError, type Places, type SettingsC
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
 import {
   discover,
+  type DiscoverOptions,
   openIndex,
   type IndexFile,
   packageRoot,
@@ -196,8 +197,11 @@ function agreedEnvironment(file: string, trust: Trust): EnvironmentFile {
   return { get: (name) => (trust.projectFiles.includes(file) ? opened.get(name) : null) };
 }
 
-/** What the folders declare, and the settings of each extension. */
-export function sourceOf(reading: SandboxReading): Pick<HostOptions, 'source' | 'configOf'> {
+/** What the folders declare, with what else is `given`, and the settings of each extension. */
+export function sourceOf(
+  reading: SandboxReading,
+  given: Pick<DiscoverOptions, 'folders' | 'objects'> = {},
+): Pick<HostOptions, 'source' | 'configOf'> {
   const { options, index } = reading;
   const { trust, sandbox, switches } = options;
   const { data_dir: dataDirectory } = reading.settings;
@@ -214,6 +218,7 @@ export function sourceOf(reading: SandboxReading): Pick<HostOptions, 'source' | 
       async discover(at, polls = false) {
         const found = await discover({
           roots: polls ? roots.map((root) => ({ ...root, unchanged: isBelow(root) })) : roots,
+          ...given,
           agentPaths: reading.settings.agents.paths,
           index,
           isEnabled(declaration, ids) {

@@ -30,6 +30,10 @@ export interface DiscoverOptions {
   readonly isEnabled: (...asked: [...Parameters<IsEnabled>, declared: Iterable<string>]) => boolean;
   /** What of a manifest holds: nobody sees the rest. Absent: all of it. */
   readonly grant?: (id: string, manifest: Manifest, shipped: boolean) => Granted;
+  /** Folders of extensions anywhere, as those of a sandbox of one's own, and before them. */
+  readonly folders?: readonly string[];
+  /** What is in no folder, with all that extensions that ship may. */
+  readonly objects?: readonly FolderRecord[];
   /** Ids of guards that a person agreed to: they count where their file is broken, and fail where it is gone. Absent: none. */
   readonly guards?: ReadonlySet<string>;
   /** When, for the failures. */
@@ -37,7 +41,8 @@ export interface DiscoverOptions {
 }
 
 /** Reads what all folders declare. Never rejects: what is wrong is in the diagnostics of its declaration, or of the discovery. */
-export async function discover({ roots, agentPaths, index, isEnabled, grant, guards, at }: DiscoverOptions): Promise<Discovery> {
+export async function discover(options: DiscoverOptions): Promise<Discovery> {
+  const { roots, folders: named = [], objects = [], agentPaths, index, isEnabled, grant, guards, at } = options;
   const diagnostics: Diagnostic[] = [...index.diagnostics];
   const seen = new Set<string>();
   const foldersOf = (directory: string, only?: readonly string[]) => foldersIn(directory, { index, diagnostics, only });
@@ -71,7 +76,10 @@ export async function discover({ roots, agentPaths, index, isEnabled, grant, gua
     shipped,
     records: [...extensions, ...(await readAll(foldersOf(path.join(directory, 'agents'), only), agentFiles, unchanged))],
   });
-  const places: { readonly shipped: boolean; readonly records: readonly FolderRecord[] }[] = [];
+  const places: { readonly shipped: boolean; readonly records: readonly FolderRecord[] }[] = [
+    { shipped: true, records: objects },
+    { shipped: false, records: await readAll(named, null) },
+  ];
   for (const each of sandboxes) if (!each.shipped) places.push(await ofSandbox(each));
   for (const directory of agentPaths)
     places.push({ shipped: false, records: await readAll(ofAgentPath(directory, agentFiles, { index, diagnostics }), agentFiles) });

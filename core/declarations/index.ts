@@ -1,6 +1,7 @@
 /** What manifests, agents and settings declare, read from files and kept in them. Nothing of an extension runs here. */
 export {
   CONTRACT_FILE,
+  MANIFEST_FILE,
   extensionsOf,
   handlerNames,
   isDynamic,
@@ -14,10 +15,11 @@ export {
   type Declaration,
   type Discovery,
   type Failure,
+  type FolderRecord,
   grantedAsks,
 } from './declaration.ts';
 export { dynamicDeclaration } from './dynamic.ts';
-export { discover, type Root } from './discover.ts';
+export { discover, type DiscoverOptions, type Root } from './discover.ts';
 export { type IndexFile, openIndex } from './index-file.ts';
 export { RECORDS_FILE, recordsOf, shippedRecords, SURFACES_FILE } from './shipped-records.ts';
 export { lastGoodIn, quarantineIn, type Quarantine, type Quarantined } from './quarantine.ts';

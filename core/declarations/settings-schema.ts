@@ -22,6 +22,16 @@ export const settingsSchema = once(() => {
       })
       .default({})
       .describe('The models of the aliases, as provider/model.'),
+    prices: z
+      .record(
+        z.string(),
+        z.strictObject({
+          input: z.number().min(0).describe('Dollars for a million tokens that the model is sent.'),
+          output: z.number().min(0).describe('Dollars for a million tokens that it answers.'),
+        }),
+      )
+      .default({})
+      .describe('What models cost, by provider/model. Without the price of a model no cost is shown, and no limit of cost can be kept.'),
     effort: z
       .enum(['off', 'low', 'medium', 'high'])
       .optional()

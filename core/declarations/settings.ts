@@ -26,6 +26,7 @@ export type Settings = Readonly<Omit<SettingsValues, 'data_dir'>> & {
 export const DEFAULT_SETTINGS = deepFreeze({
   default_agent: 'orchestrator',
   models: {},
+  prices: {},
   providers: {},
   agents: { paths: [] as string[] },
   approvals: { tools: [] as string[] },

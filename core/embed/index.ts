@@ -5,6 +5,7 @@ export type {
   Approve,
   ApproveAnswer,
   EmbeddedAgent,
+  EmbeddedExtension,
   EmbeddedModel,
   EmbeddedSkill,
   EmbeddedTool,

@@ -5,8 +5,13 @@ import type { EmbeddedModel } from './options.ts';
 /** The specifications of language models that are taken. `v4` sends the parts of `v3` that the loop reads. */
 const TAKEN = ['v2', 'v3', 'v4'];
 
+/** Of a model nothing is known but what it is. Throws as `modelOf`. */
+export function partsOf(given: EmbeddedModel) {
+  return { model: modelOf(given), contextWindow: null };
+}
+
 /** The model as the loop needs it. Throws `model_unknown` for what is no model, or one of another specification. */
-export function modelOf(given: EmbeddedModel): LanguageModel {
+function modelOf(given: EmbeddedModel): LanguageModel {
   const { specificationVersion: version, provider, modelId } = given;
   if (typeof given.doStream !== 'function' || typeof modelId !== 'string')
     throw new PithError('model_unknown', 'model: it is not a language model of the AI SDK', {

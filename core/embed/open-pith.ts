@@ -1,33 +1,33 @@
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { type AgentSpec, PithError, SkillProvider } from '../contract/index.ts';
-import { createKernel, createParts, type Kernel, LOADER, MODEL_ROUTER, part, SANDBOX, SOURCE, sourceOf } from '../compose/index.ts';
-import { packageRoot, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
+import { type AgentSpec, PithError, ServiceProvider, SkillProvider } from '../contract/index.ts';
+import { CLOCK, createKernel, createParts, type Kernel, LOADER, MODEL_ROUTER, part, SANDBOX, SOURCE, sourceOf } from '../compose/index.ts';
+import { MANIFEST_FILE, packageRoot, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
 import { createLoader } from '../loader/index.ts';
 import { routerTo } from '../models/index.ts';
-import { DEFAULT_LIMITS, type Trust, trustOf } from '../trust/index.ts';
+import { type Trust, trustOf } from '../trust/index.ts';
 import { overlay } from '@pith/plain-data';
+import { systemClock } from '@pith/promises';
 import { isBelow } from '@pith/safe-files';
-import { EMBEDDED, loaderOf, withEmbedded } from './embedded.ts';
-import { modelOf } from './models.ts';
-import type { EmbeddedAgent, EmbeddedSkill, Pith, PithOptions } from './options.ts';
+import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
+import { partsOf } from './models.ts';
+import { agentsOf, assistantOf, DELEGATION, refuseUnusable } from './agents.ts';
+import type { EmbeddedSkill, Pith, PithOptions } from './options.ts';
 import { nobody, type RunPorts, startRun } from './run.ts';
 import { toolsOf } from './tools.ts';
 
 /** What a program needs of what ships; the rest it names. */
 const SHIPPED = ['skill_registry', 'skill_search', 'openai_compatible', 'anthropic', 'offline'];
 
-/** The agent where nobody declares one. */
-const ASSISTANT = 'assistant';
-
 /** Opens a kernel in this process, over what the options name alone. Rejects `settings_invalid` and what a start may fail with. */
 export async function openPith(options: PithOptions): Promise<Pith> {
-  const { agents = [], approve = nobody, limits = {} } = options;
+  const { approve = nobody, limits = {}, clock = systemClock } = options;
   const temporary = new TemporaryFolder();
-  const kernel = await openKernel(options, temporary).catch(async (error: unknown) => {
+  const agents = agentsOf(options);
+  const kernel = await openKernel(options, agents, temporary).catch(async (error: unknown) => {
     await temporary.remove();
     throw error;
   });
@@ -37,17 +37,17 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     kernel,
     approve,
     limits,
+    clock,
     closing: closing.signal,
     track(work) {
       const settled = work.then(noop, noop).then(() => void running.delete(settled));
       running.add(settled);
     },
   };
-  const own = new Map(agents.map((agent) => [agent.id, specOf(agent)]));
-  const assistant = specOf({ id: ASSISTANT, instructions: options.instructions ?? '' });
+  const assistant = assistantOf(options);
   const agentNamed = (id: string | undefined): string | AgentSpec => {
-    if (id !== undefined) return own.get(id) ?? id;
-    return own.values().next().value ?? (options.sandbox === undefined ? assistant : kernel.settings.default_agent);
+    if (id !== undefined) return id;
+    return agents[0]?.id ?? (options.sandbox === undefined ? assistant : kernel.settings.default_agent);
   };
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> =>
@@ -84,23 +84,21 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   };
 }
 
-async function openKernel(options: PithOptions, temporary: TemporaryFolder): Promise<Kernel> {
-  const { store, env = {}, extensions = [], model } = options;
+async function openKernel(options: PithOptions, agents: readonly AgentSpec[], temporary: TemporaryFolder): Promise<Kernel> {
+  const { store, env = {}, model, clock } = options;
   const sandbox = options.sandbox === undefined ? path.join(temporary.path, 'sandbox') : folderAt(options.sandbox, 'sandbox');
   const inMemory = store === undefined;
   const dataDirectory = path.resolve(store ?? path.join(temporary.path, 'data'));
-  const tools = toolsOf(options.tools ?? {});
+  const { ships, folders, objects } = extensionsIn(options, agents);
   const parts = createParts().createChildContainer();
-  part(parts, LOADER, () => loaderOf(createLoader({ dataDirectory, packageRoot: packageRoot() }), tools));
-  part(parts, SOURCE, (get) => {
-    const found = sourceOf(get(SANDBOX));
-    return { ...found, source: withEmbedded(found.source, sandbox, tools) };
-  });
-  if (typeof model === 'object') {
-    const given = { model: modelOf(model), contextWindow: null };
-    part(parts, MODEL_ROUTER, (get) => routerTo(given, () => get(SANDBOX).settings.models));
+  part(parts, LOADER, () => loaderOf(createLoader({ dataDirectory, packageRoot: packageRoot() }), objects));
+  part(parts, SOURCE, (get) => sourceOf(get(SANDBOX), { folders, objects: recordsOf(objects, sandbox) }));
+  if (clock !== undefined) part(parts, CLOCK, () => clock);
+  if (model !== undefined && typeof model !== 'string') {
+    const given = typeof model === 'function' ? async (ref: string) => partsOf(await model(ref)) : partsOf(model);
+    part(parts, MODEL_ROUTER, (get) => routerTo(given, () => get(SANDBOX).settings));
   }
-  return createKernel(
+  const kernel = await createKernel(
     {
       sandbox,
       trust: trustIn(sandbox, options.sandbox !== undefined),
@@ -109,10 +107,58 @@ async function openKernel(options: PithOptions, temporary: TemporaryFolder): Pro
       flags: settingsOf(options, dataDirectory, await skillFolders(options, sandbox, temporary)),
       inMemory,
       isGuest: true,
-      only: [...SHIPPED, ...extensions],
+      only: [...SHIPPED, ...ships],
     },
     parts,
   );
+  try {
+    const given = [...folders.map((folder) => path.basename(folder)), ...objects.map(({ manifest }) => manifest.id)];
+    refuseBroken(kernel, given);
+    await refuseUnusable(kernel, agents);
+    if (given.some((id) => kernel.host.extensions.discovery.declarations.get(id)?.manifest?.provides.includes(ServiceProvider.id)))
+      await kernel.host.startServices();
+    return kernel;
+  } catch (error) {
+    await kernel.stop();
+    throw error;
+  }
+}
+
+interface GivenExtensions {
+  /** Ids of what ships. */
+  readonly ships: readonly string[];
+  readonly folders: readonly string[];
+  /** The last has the tools and agents of the program. */
+  readonly objects: readonly ObjectExtension[];
+}
+
+function extensionsIn({ extensions = [], tools = {} }: PithOptions, agents: readonly AgentSpec[]): GivenExtensions {
+  const ships: string[] = agents.some(({ delegatesTo }) => delegatesTo.length > 0) ? [DELEGATION] : [];
+  const folders: string[] = [];
+  const objects: ObjectExtension[] = [];
+  for (const extension of extensions) {
+    if (typeof extension !== 'string') objects.push(objectExtension(extension));
+    else if (/[\\/]/u.test(extension)) folders.push(extensionFolder(extension));
+    else ships.push(extension);
+  }
+  return { ships, folders, objects: [...objects, programExtension(toolsOf(tools), agents)] };
+}
+
+function extensionFolder(given: string): string {
+  const folder = folderAt(given, 'extensions');
+  if (existsSync(path.join(folder, MANIFEST_FILE))) return folder;
+  throw new PithError('settings_invalid', `extensions: ${folder} has no ${MANIFEST_FILE}`, { cure: 'name the folder of an extension' });
+}
+
+/** Whoever gives an extension counts on it. Throws what is wrong with its declaration. */
+function refuseBroken(kernel: Kernel, ids: readonly string[]): void {
+  const { declarations, failures } = kernel.host.extensions.discovery;
+  for (const id of ids) {
+    const wrong = failures.get(id) ?? declarations.get(id)?.diagnostics.find(({ severity }) => severity === 'error');
+    if (wrong === undefined) continue;
+    const { code, message = 'it cannot be used', cure, file } = wrong;
+    throw new PithError(code, `extensions.${id}: ${message}`, { where: file, cure: cure ?? 'correct its manifest' });
+  }
 }
 
 /** Whoever names a sandbox trusts it; its project brings no instructions of its own. */
@@ -173,26 +219,6 @@ class TemporaryFolder {
   remove(): Promise<void> {
     return rm(this.path, { recursive: true, force: true });
   }
-}
-
-function specOf({ id, limits, ...given }: EmbeddedAgent): AgentSpec {
-  return {
-    name: id,
-    description: '',
-    model: 'default',
-    integrationMode: 'none',
-    instructions: '',
-    prompt: null,
-    usesTools: [EMBEDDED, 'skill_registry'],
-    usesSkills: [],
-    delegatesTo: [],
-    keys: {},
-    ...given,
-    id,
-    limits: { ...DEFAULT_LIMITS, ...limits },
-    promptFile: null,
-    origin: null,
-  };
 }
 
 const noop = (): void => undefined;

@@ -1,6 +1,6 @@
-import type { AgentSpec, JsonValue, LanguageModel, Tool, ToolCall, TurnEvent } from '../contract/index.ts';
+import type { AgentSpec, Clock, ExtensionContext, JsonValue, LanguageModel, Tool, ToolCall, TurnEvent } from '../contract/index.ts';
 
-type Usage = Extract<TurnEvent, { type: 'turn-end' }>['usage'];
+type Usage = Pick<Extract<TurnEvent, { type: 'turn-end' }>['usage'], 'inputTokens' | 'outputTokens'>;
 
 /** Any schema by the Standard Schema convention that gives JSON Schema, such as one of zod 4; or a JSON Schema. */
 export type OutputSchema<Output = unknown> =
@@ -37,17 +37,34 @@ export interface EmbeddedSkill {
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
 }
 
-/** What makes an agent; absent keys have the defaults of a manifest. */
-export interface EmbeddedAgent extends Partial<Omit<AgentSpec, 'id' | 'declaredBy' | 'origin' | 'promptFile' | 'promptBy'>> {
+/** What makes an agent; absent keys have the defaults of a manifest, and `usesTools` all tools of the program. */
+export interface EmbeddedAgent extends Partial<Omit<AgentSpec, 'id' | 'limits' | 'declaredBy' | 'origin' | 'promptFile' | 'promptBy'>> {
   readonly id: string;
+  /** Extensions, `extension/tool`, and names of the program's tools. */
+  readonly usesTools?: readonly string[];
+  /** Of each of its turns; absent: those of `createPith`, else the defaults of a manifest. */
+  readonly limits?: Omit<Limits, 'cost'>;
 }
 
-/** Of one run: model steps, tokens of input and output together, milliseconds. */
+/** An extension as an object, instead of a folder. It runs in the program's process. */
+export interface EmbeddedExtension {
+  readonly id: string;
+  /** What its class implements: `tool`, `context`, `service`, `guard`, … */
+  readonly provides?: readonly string[];
+  /** Further keys of a manifest: `depends_on`, `config`, `events`, … */
+  readonly manifest?: Readonly<Record<string, unknown>>;
+  /** As the default export of an entrypoint. */
+  readonly extension: new (context: ExtensionContext<never>) => object;
+}
+
+/** Of one run with all that it calls: model steps, calls of tools, tokens of input and output together, milliseconds, dollars. Limits of agents still hold. */
 export interface Limits {
   readonly steps?: number;
   readonly toolCalls?: number;
   readonly tokens?: number;
   readonly ms?: number;
+  /** By the `prices` of the settings: a run with a model without a price is refused. */
+  readonly cost?: number;
 }
 
 export interface Question {
@@ -57,6 +74,8 @@ export interface Question {
   readonly input: JsonValue;
   /** SHA-256 of the exact input. */
   readonly digest: string;
+  /** The agents that led to it, that of the run first. */
+  readonly agents: readonly string[];
   readonly summary?: string;
   readonly details?: string;
   readonly thread: string;
@@ -72,21 +91,26 @@ export interface PithOptions {
   readonly sandbox?: string;
   /** Folders of skills, folders that are a skill, and skills as objects. */
   readonly skills?: readonly (string | EmbeddedSkill)[];
-  /** Extensions that ship, besides those for skills and models: `web`, `project_tools`, … */
-  readonly extensions?: readonly string[];
+  /**
+   * Extensions that ship, besides those for skills and models (`web`, `project_tools`, …), folders with a `manifest.yaml` (a path with a
+   * slash: whoever names one trusts it), and extensions as objects.
+   */
+  readonly extensions?: readonly (string | EmbeddedExtension)[];
   /** The first is used where a run names none. Absent: that of the sandbox, else one that has all skills and tools. */
   readonly agents?: readonly EmbeddedAgent[];
   /** Instructions of that agent. */
   readonly instructions?: string;
   /** By name. */
   readonly tools?: Readonly<Record<string, EmbeddedTool>>;
-  /** A model object, or a reference `provider/model` whose key is in `env`. */
-  readonly model?: string | EmbeddedModel;
+  /** A model object, a reference `provider/model` whose key is in `env`, or what gives the model for a reference or alias that an agent names. */
+  readonly model?: string | EmbeddedModel | ((ref: string) => EmbeddedModel | PromiseLike<EmbeddedModel>);
   /** Answers questions before tools run. Absent: the answer is no. */
   readonly approve?: Approve;
   /** Where threads and state are kept: in memory (default), or in a folder. */
   readonly store?: string;
   readonly limits?: Limits;
+  /** The time for everything; default: that of the system. */
+  readonly clock?: Clock;
   /** As in `pith.yaml`. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Variables that extensions and settings may see; `process.env` has to be given. Default: none. */
@@ -113,6 +137,8 @@ export interface RunResult<Output = unknown> {
   readonly output: Output;
   readonly thread: string;
   readonly usage: Usage;
+  /** What that cost, by the `prices` of the settings; null where one is not known. */
+  readonly cost: { readonly amount: number; readonly currency: 'USD' } | null;
   /** What waits for an answer. */
   readonly questions: readonly Question[];
 }

@@ -1,10 +1,11 @@
-import { type AgentSpec, PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
-import type { Approval } from '../agent/index.ts';
+import { type AgentSpec, type Clock, PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
+import { type Approval, sumOf } from '../agent/index.ts';
 import type { Kernel } from '../compose/index.ts';
 import { EMBEDDED } from './embedded.ts';
 import { RunEvents } from './events.ts';
 import type { Approve, ApproveAnswer, Limits, Question, Run, RunOptions, RunResult } from './options.ts';
 import { outputIn, outputInstructions, OutputInvalid, outputQuestion } from './output.ts';
+import { RunLimits } from './run-limits.ts';
 import { type AnySchema, schemaOf } from './schemas.ts';
 
 /** What runs share. */
@@ -12,6 +13,7 @@ export interface RunPorts {
   readonly kernel: Kernel;
   readonly approve: Approve;
   readonly limits: Limits;
+  readonly clock: Pick<Clock, 'now'>;
   /** Aborts when `close` is called. */
   readonly closing: AbortSignal;
   /** Until it has ended, `close` waits for it. */
@@ -53,14 +55,21 @@ type End = Extract<TurnEvent, { type: 'turn-end' }>;
 type Usage = End['usage'];
 
 class RunningRun {
+  /** Of the turns that have ended. */
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
+  /** Of the turn that runs. */
+  #steps = 0;
+  #calls = 0;
+  readonly #limits: RunLimits;
 
   constructor(
     private readonly request: RunRequest,
     private readonly ports: RunPorts,
     private readonly events: RunEvents,
     private readonly signal: AbortSignal,
-  ) {}
+  ) {
+    this.#limits = new RunLimits({ ...ports.limits, ...request.limits });
+  }
 
   async run(): Promise<RunResult> {
     const { output } = this.request;
@@ -76,6 +85,7 @@ class RunningRun {
       if ('value' in found) return { ...ended, output: found.value };
       answers.push(ended.text);
       if (answers.length > REPAIRS) throw new OutputInvalid(answers, found.problems);
+      if (this.#limits.isSpent) return { ...ended, status: 'limit' };
       text = outputQuestion(found.problems);
     }
   }
@@ -91,33 +101,57 @@ class RunningRun {
   /** One turn, to its end or until questions stay open. */
   async #turn(agent: string | AgentSpec, text: string | null): Promise<RunResult> {
     const { thread, userId, model } = this.request;
-    const limits = { ...this.ports.limits, ...this.request.limits };
-    const policy = { limits: limitsOf(limits), ...(model === undefined ? {} : { model }) };
-    const common = { agent, threadId: thread, channelId: 'embed', policy, ...(userId === undefined ? {} : { userId }) };
-    let request: TurnRequest = text === null ? { ...common, resume: true } : { ...common, input: text };
+    const common = { agent, threadId: thread, channelId: 'embed', ...(userId === undefined ? {} : { userId }) };
+    let next: Pick<TurnRequest, 'input' | 'resume'> = text === null ? { resume: true } : { input: text };
     for (;;) {
-      const end = await this.#read(request);
+      const policy = { limits: this.#limits.policy, ...(model === undefined ? {} : { model }) };
+      const end = await this.#read({ ...common, ...next, policy });
       if (end.reason === 'error') throw failureOf(end);
       if (end.reason !== 'awaiting_approval') return this.#result(end.reason, end, []);
       const open = await this.#answerAll({});
       if (open.length > 0) return this.#result('waiting', end, open);
-      request = { ...common, resume: true };
+      next = { resume: true };
     }
   }
 
   async #read(request: TurnRequest): Promise<End> {
+    const { kernel, clock } = this.ports;
+    const began = clock.now();
     let end: End | undefined;
-    for await (const event of this.ports.kernel.agents.run(request, this.signal)) {
+    let turn: string | null = null;
+    for await (const event of kernel.agents.run(request, this.signal)) {
       this.events.push(event);
+      if (event.type === 'turn-start') turn = event.turn;
+      if (event.type === 'step-end') this.#steps += 1;
+      if (event.type === 'tool-call') this.#calls += 1;
       if (event.type === 'turn-end') end = event;
     }
     if (end === undefined) throw new PithError('internal', 'a turn ended without its last event');
-    if (end.reason !== 'awaiting_approval') this.#usage = plus(this.#usage, end.usage);
+    this.#limits.spend({ ms: clock.now() - began });
+    if (end.reason !== 'awaiting_approval') await this.#ended(turn, end);
     return end;
   }
 
-  #result(status: RunResult['status'], { text }: End, questions: readonly Question[]): RunResult {
-    return { status, text, output: undefined, thread: this.request.thread, usage: this.#usage, questions };
+  /** What a turn that goes on has used is told with its end. */
+  async #ended(turn: string | null, { usage }: End): Promise<void> {
+    this.#usage = sumOf(this.#usage, usage);
+    const { steps, calls } = turn === null ? { steps: 0, calls: 0 } : await this.ports.kernel.threads.delegated(turn);
+    const tokens = usage.inputTokens + usage.outputTokens;
+    this.#limits.spend({ steps: this.#steps + steps, toolCalls: this.#calls + calls, tokens, cost: usage.cost ?? 0 });
+    this.#steps = this.#calls = 0;
+  }
+
+  #result(status: RunResult['status'], { text, usage: ofTurn }: End, questions: readonly Question[]): RunResult {
+    const { inputTokens, outputTokens, cost } = status === 'waiting' ? sumOf(this.#usage, ofTurn) : this.#usage;
+    return {
+      status,
+      text,
+      output: undefined,
+      thread: this.request.thread,
+      usage: { inputTokens, outputTokens },
+      cost: cost === undefined ? null : { amount: cost, currency: 'USD' },
+      questions,
+    };
   }
 
   /** Answers what is open in the thread; resolves what stays open. */
@@ -146,25 +180,22 @@ function replyOf(answer: Exclude<ApproveAnswer, 'later'>): {
   return { answer: 'no', by: 'program', ...(typeof answer === 'object' ? { reason: answer.no } : {}) };
 }
 
-function questionOf({ id, tool, input, digest, summary, details, rootThreadId: thread }: Approval): Question {
+function questionOf({ id, tool, path, input, digest, summary, details, rootThreadId: thread }: Approval): Question {
   const name = tool.startsWith(`${EMBEDDED}/`) ? tool.slice(EMBEDDED.length + 1) : tool;
-  return { id, tool: name, input, digest, thread, ...(summary === null ? {} : { summary }), ...(details === null ? {} : { details }) };
+  const agents = path.map(({ agentId }) => agentId);
+  return {
+    id,
+    tool: name,
+    input,
+    digest,
+    agents,
+    thread,
+    ...(summary === null ? {} : { summary }),
+    ...(details === null ? {} : { details }),
+  };
 }
 
 function failureOf({ error }: End): PithError {
   const { code = 'internal', message = 'the run failed', retryAfterMs } = error ?? {};
   return new PithError(code, message, retryAfterMs === undefined ? {} : { retryAfterMs });
-}
-
-function limitsOf({ steps, toolCalls, tokens, ms }: Limits): NonNullable<NonNullable<TurnRequest['policy']>['limits']> {
-  return {
-    ...(steps === undefined ? {} : { max_turns: steps }),
-    ...(toolCalls === undefined ? {} : { max_tool_calls: toolCalls }),
-    ...(tokens === undefined ? {} : { max_tokens: tokens }),
-    ...(ms === undefined ? {} : { time_budget_ms: ms }),
-  };
-}
-
-function plus(one: Usage, other: Usage): Usage {
-  return { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };
 }

@@ -1,19 +1,27 @@
 import type { ModelParts } from '../kernel/index.ts';
 import { isModelAlias } from './reference.ts';
-import type { ModelRouter } from './router.ts';
+import { priceIn } from './prices.ts';
+import type { ModelRouter, RouterDependencies } from './router.ts';
 
-/** Whatever is asked for, it is this model. */
-export function routerTo({ model, contextWindow }: ModelParts, aliases: () => Readonly<Record<string, string | undefined>>): ModelRouter {
-  const chosen = { ref: `${model.provider}/${model.modelId}`, why: 'given by the caller' };
+/** What the caller gives for a reference or an alias, whatever is asked for. */
+export function routerTo(
+  given: ModelParts | ((ref: string) => Promise<ModelParts>),
+  settings: () => RouterDependencies['settings'],
+): ModelRouter {
+  const resolve = async (asked: string) => {
+    const { model, contextWindow } = typeof given === 'function' ? await given(asked) : given;
+    return { ref: `${model.provider}/${model.modelId}`, why: 'given by the caller', model, contextWindow };
+  };
   return {
-    choose: async () => chosen,
-    resolve: async () => ({ ...chosen, model, contextWindow }),
+    choose: () => resolve('default'),
+    resolve,
     servers: async () => [],
     problem: async () => null,
     meant: async (text) => text,
     check: () => 'default',
-    isAlias: (name) => isModelAlias(name, aliases()),
+    isAlias: (name) => isModelAlias(name, settings().models),
     providerOf: () => null,
+    price: (ref) => priceIn(settings().prices ?? {}, ref),
     invalidate: () => undefined,
   };
 }

@@ -1,12 +1,13 @@
 import { codeOf, messageOf, PithError } from '../contract/index.ts';
 import { didYouMean, nearest } from '@pith/plain-text';
 import type { DeclaredModel, ModelParts, RoutedProvider } from '../kernel/index.ts';
+import { type Price, priceIn, type Prices } from './prices.ts';
 import { askServers, completedModel, type ModelServer, unlistedModel } from './servers.ts';
 import { followAlias, isModelAlias, splitReference, ALIASES, followDefault, type ModelReference } from './reference.ts';
 
 export interface RouterDependencies {
   /** Read at each use; call `invalidate` after a change. */
-  readonly settings: { readonly models: Readonly<Record<string, string | undefined>> };
+  readonly settings: { readonly models: Readonly<Record<string, string | undefined>>; readonly prices?: Prices };
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether Pith stores this variable of `env` as a secret: it was given for one address, which may differ from the present one. */
   isKept?(name: string): boolean;
@@ -52,6 +53,8 @@ export interface ModelRouter {
   isAlias(name: string): boolean;
   /** The extension that offers the model `provider/model` or the prefix; null for aliases, and where none offers it. Loads none. */
   providerOf(ref: string): string | null;
+  /** What the model `provider/model` costs; null: nobody says it. */
+  price(ref: string): Price | null;
   /** Clears the cache of resolved models, after a change of a provider or the settings. */
   invalidate(): void;
 }
@@ -257,6 +260,7 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     check,
     isAlias,
     providerOf,
+    price: (ref) => priceIn(dependencies.settings.prices ?? {}, ref),
     invalidate() {
       chosen = undefined;
       listed = undefined;

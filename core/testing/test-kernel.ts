@@ -185,6 +185,6 @@ function partsOf({ clock, model, isolation, wire = process.env['PITH_TEST_WIRE']
   if (clock) parts.register(CLOCK, { useValue: clock });
   if (wire) parts.register(WIRE, { useValue: SERIALISED });
   if (isolation !== 'process') parts.register(TIER_OF, { useValue: ({ dynamic }) => (dynamic ? 'process' : 'in_process') });
-  if (model) part(parts, MODEL_ROUTER, (get) => routerTo(model, () => get(SANDBOX).settings.models));
+  if (model) part(parts, MODEL_ROUTER, (get) => routerTo(model, () => get(SANDBOX).settings));
   return parts;
 }

@@ -71,6 +71,7 @@ function agentsInMemory(kernel: Kernel, sandboxDir: string, model: LanguageModel
       resolve: async () => ({ ref: 'bench/bench', why: 'given', model, contextWindow: null }),
       isAlias: () => true,
       providerOf: () => null,
+      price: () => null,
       check: () => 'default',
     },
     stores: () => stores,

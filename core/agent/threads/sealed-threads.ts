@@ -48,7 +48,7 @@ export function sealedThreads(threads: Threads): Threads {
     keyed: async (threadId, key) => openedCalls(threadId, await threads.keyed(threadId, key)),
     list: (limit) => threads.list(limit),
     last: (threadId) => threads.last(threadId),
-    usage: (threadId) => threads.usage(threadId),
+    usage: (...asked) => threads.usage(...asked),
     delegated: (turnId) => threads.delegated(turnId),
     trace: (named) => threads.trace(named),
     writer(fence) {

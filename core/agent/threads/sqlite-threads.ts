@@ -84,7 +84,7 @@ const STEP_DONE =
 const USAGE = `SELECT model,
     sum(coalesce(owninput, CASE thread WHEN ? THEN input ELSE 0 END)) AS input,
     sum(coalesce(ownoutput, CASE thread WHEN ? THEN output ELSE 0 END)) AS output
-  FROM turns WHERE thread = ? OR (thread >= ? AND thread < ?) GROUP BY model ORDER BY model`;
+  FROM turns WHERE started >= ? AND (thread = ? OR (thread >= ? AND thread < ?)) GROUP BY model ORDER BY model`;
 const INSERT_BRANCH = 'INSERT INTO threads SELECT ?, agent, date, ?, ?, ?, compactions, id FROM threads WHERE id = ?';
 /** The turn of its last message is one of its own, ended and without use: it says whose the branch is, also when the other thread has gone. */
 const BRANCH_TURN = `INSERT INTO turns
@@ -168,9 +168,9 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
       return withCalls(store.get('SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND key = ?', threadId, key));
     },
 
-    async usage(threadId) {
+    async usage(threadId, since = 0) {
       return store
-        .all(USAGE, threadId, threadId, ...withThoseBelow(threadId))
+        .all(USAGE, threadId, threadId, since, ...withThoseBelow(threadId))
         .map((row) => ({ model: row.model === null ? null : text(row.model), ...usageOf(row) }));
     },
 

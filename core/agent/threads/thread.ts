@@ -117,8 +117,8 @@ export interface Threads {
   last(threadId: string): Promise<TurnRecord | null>;
   /** The thread's turn of this name and its calls, ended or not, or null. */
   keyed(threadId: string, key: string): Promise<Unfinished | null>;
-  /** What its turns and those that they called have used, by the model that answered; null: not known, for turns of a Pith that did not note it. */
-  usage(threadId: string): Promise<readonly (Usage & { readonly model: string | null })[]>;
+  /** What its turns, or those that began at `since` or later, and those that they called have used, by the model that answered; null: not known, for turns of a Pith that did not note it. */
+  usage(threadId: string, since?: number): Promise<readonly (Usage & { readonly model: string | null })[]>;
   /** As it was last charged; zeros where it never was. */
   delegated(turnId: string): Promise<Delegated>;
   /** What a turn did and when, without what was said: of a turn, or the last of a conversation, by id or its beginning; null: the last of all. */

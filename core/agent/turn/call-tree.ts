@@ -1,5 +1,7 @@
 import { counted } from '@pith/plain-text';
-import { type AgentSpec, PithError, type TurnRequest } from '../../contract/index.ts';
+import { PithError, type TurnRequest } from '../../contract/index.ts';
+import { costOf } from '../../models/index.ts';
+import type { TurnLimits } from '../tools/gate.ts';
 import type { Charge, Usage } from '../threads/thread.ts';
 import type { RunningTurn, TurnEnd } from './running-turn.ts';
 
@@ -64,17 +66,33 @@ export function chargesOf(parent: RunningTurn | null): readonly Charge[] {
   }));
 }
 
-/** What a turn uses, its callers have used. */
-export function spendTokens(turn: RunningTurn, inputTokens: number, outputTokens: number): void {
-  const used = { inputTokens, outputTokens };
+/** What a turn uses, its callers have used. Returns it with what it costs. */
+export function spendTokens(turn: RunningTurn, inputTokens: number, outputTokens: number): Usage {
+  const tokens = { inputTokens, outputTokens };
+  const used = withCost(tokens, costOf(tokens, turn.deps.models.price(turn.plan.model.ref)));
   turn.progress.unrecorded = sumOf(turn.progress.unrecorded, used);
   for (const { progress } of callers(turn)) progress.usage = sumOf(progress.usage, used);
+  return used;
 }
 
 export const NO_USE: Usage = { inputTokens: 0, outputTokens: 0 };
 
-function sumOf(one: Usage, other: Usage): Usage {
-  return { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };
+/** null: it is not known. */
+export function withCost(used: Usage, cost: number | null): Usage {
+  const { inputTokens, outputTokens } = used;
+  return cost === null ? { inputTokens, outputTokens } : { inputTokens, outputTokens, cost };
+}
+
+/** What is known of one part only is not known of the sum. */
+export function sumOf(one: Usage, other: Usage): Usage {
+  const [a, b] = [dollarsOf(one), dollarsOf(other)];
+  const sum = { inputTokens: one.inputTokens + other.inputTokens, outputTokens: one.outputTokens + other.outputTokens };
+  return sum.inputTokens + sum.outputTokens === 0 ? sum : withCost(sum, a === null || b === null ? null : a + b);
+}
+
+/** null: it is not known. */
+function dollarsOf({ inputTokens, outputTokens, cost }: Usage): number | null {
+  return cost ?? (inputTokens + outputTokens === 0 ? 0 : null);
 }
 
 export function spendStep(turn: RunningTurn): void {
@@ -85,6 +103,19 @@ export function spendStep(turn: RunningTurn): void {
 export function spendCalls(turn: RunningTurn, calls: number): void {
   turn.progress.calls += calls;
   for (const caller of callers(turn.parent)) caller.progress.delegated.calls += calls;
+}
+
+/** Throws `settings_invalid` where the cost is limited, of the turn or of one that called it, and its model has no price. */
+export function refuseUnpriced({ deps, plan, parent }: Pick<RunningTurn, 'deps' | 'plan' | 'parent'>): void {
+  const { ref } = plan.model;
+  const isLimited = [plan.limits, ...[...callers(parent)].map((caller) => caller.plan.limits)].some(
+    ({ max_cost }) => max_cost !== undefined,
+  );
+  if (!isLimited || deps.models.price(ref) !== null) return;
+  throw new PithError('settings_invalid', `the cost of this turn is limited, and the price of '${ref}' is not known`, {
+    where: ref,
+    cure: `write it into the settings: prices: { ${ref}: { input: 2.5, output: 10 } }, in dollars for a million tokens`,
+  });
 }
 
 function limit(why: string): PithError {
@@ -101,7 +132,7 @@ export class TimeBudgetSpent extends Error {
 
 /** A limit, and whose it is: the turn's own or that of a turn which called it. */
 interface ReachedLimit {
-  readonly limit: keyof AgentSpec['limits'];
+  readonly limit: keyof TurnLimits;
   readonly of: RunningTurn;
 }
 
@@ -112,6 +143,7 @@ export function limitReached(turn: RunningTurn): ReachedLimit | null {
     const { steps, delegated, usage } = of.progress;
     if (steps + delegated.steps >= limits.max_turns) return { limit: 'max_turns', of };
     if (usage.inputTokens + usage.outputTokens >= limits.max_tokens) return { limit: 'max_tokens', of };
+    if (limits.max_cost !== undefined && (dollarsOf(usage) ?? Infinity) >= limits.max_cost) return { limit: 'max_cost', of };
   }
   return timeSpent(turn.signal);
 }

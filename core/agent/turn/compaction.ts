@@ -36,8 +36,7 @@ export function addUsage(
 ): void {
   const input = inputTokens ?? measure(turn);
   const output = outputTokens ?? countTokens(text);
-  spendTokens(turn, input, output);
-  turn.progress.request = { inputTokens: input, outputTokens: output };
+  turn.progress.request = spendTokens(turn, input, output);
   turn.conversation.meter.tokens = input + output;
 }
 

@@ -38,7 +38,8 @@ import {
   withOwnModel,
 } from './origin.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
-import { type CallNode, chargesOf, countCalled, NO_USE } from './call-tree.ts';
+import { costOf } from '../../models/index.ts';
+import { type CallNode, chargesOf, countCalled, NO_USE, refuseUnpriced, sumOf, withCost } from './call-tree.ts';
 import { type NoticeSink, type RunningTurn, StepEvents, type TurnDependencies, type TurnEnd } from './running-turn.ts';
 import type { Approval, ApprovalStore } from '../threads/approval.ts';
 import { answeredCall, decideCall, denied, keyOf, type PendingCall, runsInParallel, toolOf } from './calls.ts';
@@ -137,6 +138,7 @@ async function* beginTurn(
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
   const compactions = loaded?.thread.compactions ?? 0;
   const plan = await planTurn(deps, { turn: record, notes, thread: { date, compactions, history }, text: input.text }, signal);
+  refuseUnpriced({ deps, plan, parent: node.parent });
   // Nothing stored has changed until here: a message that cannot be answered leaves the thread and its open questions as they were.
   if (unfinished?.turn.state === 'awaiting_approval')
     await closeSuspended({ ...deps, fence }, unfinished, { text: input.text, by: userId });
@@ -169,15 +171,26 @@ async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGen
   refuseOthersTurn(request, record);
   const history = withoutBrokenAnswer(record, sentHistory(loaded?.messages ?? [], record.id));
   const date = loaded?.thread.date ?? dayOf(deps.clock.now());
-  // Of the new request only the model and its effort count: what the turn may do was settled when it began.
-  const { model = record.policy.model, effort = record.policy.effort } = request.policy ?? {};
-  const policy = { ...record.policy, ...(model === undefined ? {} : { model }), ...(effort === undefined ? {} : { effort }) };
+  // Of the new request only the model, its effort and less time count: what the turn may do was settled when it began.
+  const { model = record.policy.model, effort = record.policy.effort, limits } = request.policy ?? {};
+  const time = Math.min(limits?.time_budget_ms ?? Infinity, record.policy.limits?.time_budget_ms ?? Infinity);
+  const policy = {
+    ...record.policy,
+    ...(model === undefined ? {} : { model }),
+    ...(effort === undefined ? {} : { effort }),
+    ...(time === Infinity ? {} : { limits: { ...record.policy.limits, time_budget_ms: time } }),
+  };
   const thread = { date, compactions: loaded?.thread.compactions ?? 0, history };
   const plan = await planTurn(deps, { turn: { ...record, policy }, notes: [], thread, text: null }, signal);
+  refuseUnpriced({ deps, plan, parent: opening.node.parent });
   if (record.state !== 'running') await deps.threads.writer(opening.fence).setState(record.id, 'running', record.usage);
+  const used = (await deps.threads.usage(request.threadId, record.startedAt)).map(({ model: ref, ...usage }) =>
+    withCost(usage, ref === null ? null : costOf(usage, deps.models.price(ref))),
+  );
+  const { cost = null } = used.reduce(sumOf, NO_USE);
   const turn = running(opening, {
     plan,
-    record,
+    record: { ...record, usage: withCost(record.usage, cost) },
     documents: documentsIn(history.flatMap(({ turnId, message }) => (turnId === record.id ? message : []))),
     delegated: await deps.threads.delegated(record.id),
     messages: history.map(({ message }) => message),

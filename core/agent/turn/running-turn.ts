@@ -24,7 +24,7 @@ import type { ModelPrompt } from '../prompt/request.ts';
 import type { Cleaning } from '../../trust/index.ts';
 import type { DeclaredAgents, Host, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
-import { mayServe } from '../tools/gate.ts';
+import { mayServe, type TurnLimits } from '../tools/gate.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import { SWITCHED_OFF } from '../tools/tools.ts';
 import type { TurnToolHost } from '../tools/turn-tools.ts';
@@ -48,7 +48,7 @@ export interface TurnDependencies {
   askAlways(): readonly string[];
   /** Of agents that name none, as the settings say. */
   effort?(): AgentSpec['effort'];
-  readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf'>;
+  readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf' | 'price'>;
   readonly events: Events;
   readonly clock: Clock;
   readonly queue: ThreadQueue;
@@ -68,7 +68,7 @@ export type FunctionTool = Extract<NonNullable<ModelCallOptions['tools']>[number
 export interface TurnPlan {
   readonly spec: AgentSpec;
   readonly info: TurnInfo;
-  readonly limits: AgentSpec['limits'];
+  readonly limits: TurnLimits;
   readonly policy: TurnPolicy;
   readonly model: Pick<ResolvedModel, 'ref' | 'model' | 'contextWindow'>;
   readonly tools: PlannedTools;

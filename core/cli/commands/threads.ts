@@ -3,6 +3,7 @@ import { countOption } from '@pith/command-line';
 import { didYouMean, printable } from '@pith/plain-text';
 import { isSummary, ownText, sentHistory, type StoredMessage, textOfAnswer } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
+import { costOf } from '../../models/index.ts';
 import { colours, printTable, timeOf } from './text.ts';
 
 export async function listThreads(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
@@ -45,7 +46,10 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
     ...(effort === undefined ? {} : { effort }),
     ...(isCutOff ? { unfinished: cutOff(id) } : {}),
     messages: shown,
-    usage: (await kernel.threads.usage(id)) as unknown as JsonValue,
+    usage: (await kernel.threads.usage(id)).map((used): JsonValue => {
+      const cost = used.model === null ? null : costOf(used, kernel.router.price(used.model));
+      return { ...used, ...(cost === null ? {} : { cost }) };
+    }),
   });
   const colour = colours(io);
   for (const { role, text, unanswered, number } of shown) {

@@ -35,7 +35,7 @@ export class ChatStatus {
   ) {
     this.#model = model;
     this.#chosen = model;
-    this.#usage = new ThreadUsage(new Map(Object.entries((context.config['prices'] ?? {}) as Record<string, Price>)));
+    this.#usage = new ThreadUsage();
     const refresh = () => this.refresh();
     this.#offs = (['turn.started', 'turn.ended'] as const).map((topic) => context.events.handle(topic, refresh)); // of tasks, too
   }
@@ -126,12 +126,6 @@ export class ChatStatus {
   }
 }
 
-/** Money for a million tokens. */
-interface Price {
-  readonly input: number;
-  readonly output: number;
-}
-
 interface Status {
   readonly model: string;
   /** null: nobody has chosen one here. */
@@ -182,10 +176,10 @@ function short(count: number): string {
 
 /** Tokens that a model was used for. */
 interface ModelUse {
-  /** null: not known. */
-  readonly model: string | null;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** Dollars; absent: not known. */
+  readonly cost?: number;
 }
 
 /** What a conversation has used: what is stored of it, and the steps that came since that was read. */
@@ -197,9 +191,6 @@ export class ThreadUsage {
   model: string | null = null;
   /** Tokens of the last request and its answer. */
   lastRequest = 0;
-
-  /** `prices`: by `provider/model`. */
-  constructor(private readonly prices: ReadonlyMap<string, Price>) {}
 
   /** What is stored of a conversation now, with what agents used that it called. */
   load(thread: string, stored: readonly ModelUse[]): void {
@@ -214,7 +205,7 @@ export class ThreadUsage {
       this.model = event.model;
     }
     if (event.type !== 'step-end') return;
-    this.#since.push({ model: this.model, ...event.request });
+    this.#since.push(event.request);
     this.lastRequest = event.request.inputTokens + event.request.outputTokens;
   }
 
@@ -225,10 +216,9 @@ export class ThreadUsage {
   /** null where a part of what was used has no price: a sum without it would be a wrong one. */
   get cost(): number | null {
     let sum = 0;
-    for (const { model, inputTokens, outputTokens } of this.#uses) {
-      const price = model === null ? undefined : this.prices.get(model);
-      if (price === undefined) return null;
-      sum += (inputTokens * price.input + outputTokens * price.output) / 1_000_000;
+    for (const { cost } of this.#uses) {
+      if (cost === undefined) return null;
+      sum += cost;
     }
     return sum;
   }

@@ -16,8 +16,6 @@ import { Terminals } from './terminal.ts';
 export default class CliChannel implements ContextProvider, CommandProvider, ChannelProvider {
   static get config() {
     return z.strictObject({
-      /** Dollars for a million tokens, by `provider/model`. A model without a price has no cost. */
-      prices: z.record(z.string(), z.strictObject({ input: z.number().min(0), output: z.number().min(0) })).default({}),
       /** How a person is called to a question or an answer, while they look elsewhere. */
       notifications: z.enum(['osc9', 'osc777', 'bell', 'off']).default('osc9'),
     });

@@ -20,7 +20,7 @@ it('a bare agent turn: the kernel, agents and a scripted model, without a databa
   const model = { ref: 'scripted/scripted', why: 'test', model: script.model, contextWindow: null };
   const agents = createAgents({
     host,
-    models: { resolve: async () => model, isAlias: () => true, providerOf: () => null, check: () => 'default' },
+    models: { resolve: async () => model, isAlias: () => true, providerOf: () => null, price: () => null, check: () => 'default' },
     stores: () => stores,
     events,
     clock: systemClock,

@@ -65,6 +65,7 @@ it('A9 another model router is registered over its token, and turns ask it', asy
       check: () => 'default',
       isAlias: () => true,
       providerOf: () => null,
+      price: () => null,
       invalidate: () => undefined,
     },
   });

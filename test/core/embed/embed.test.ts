@@ -221,6 +221,46 @@ describe('U47 a run', () => {
     expect(() => pith.run('hi')).toThrow('this Pith is closed');
   });
 
+  it('is read by several at once, each with all of it; whoever leaves ends it for the others', async () => {
+    const { pith } = await pithWith([{ text: 'a long answer' }, { text: 'another answer' }]);
+    const run = pith.run('hi');
+    const textOf = async () => {
+      const parts: string[] = [];
+      for await (const part of run.text) parts.push(part);
+      return parts.join('');
+    };
+    const typesOf = async (of: AsyncIterable<{ readonly type: string }>) => {
+      const types: string[] = [];
+      for await (const { type } of of) types.push(type);
+      return types;
+    };
+    const [one, two, types] = await Promise.all([textOf(), textOf(), typesOf(run)]);
+    expect([one, two, types.at(-1)]).toEqual(['a long answer', 'a long answer', 'turn-end']);
+    expect(await typesOf(run)).toEqual(types); // also later
+
+    const left = pith.run('hi');
+    const other = typesOf(left);
+    for await (const _ of left) break;
+    expect([(await left.result).status, (await other).at(-1)]).toEqual(['aborted', 'turn-end']);
+  });
+
+  it('ends in the middle of a tool, which is told by its signal, also one that does not listen', async () => {
+    for (const listens of [true, false]) {
+      const stop = new AbortController();
+      let told: boolean | undefined;
+      const wait = ({ signal }: { readonly signal: AbortSignal }) => {
+        stop.abort();
+        return new Promise((resolve) => {
+          told = signal.aborted;
+          if (listens) resolve('stopped');
+        });
+      };
+      const { pith } = await pithWith([{ calls: [{ name: 'wait', input: {} }] }, { text: 'never' }], { tools: { wait } });
+      expect((await pith.run('hi', { signal: stop.signal }).result).status).toBe('aborted');
+      expect(told).toBe(true);
+    }
+  });
+
   it('fails with a code, and nothing is unhandled where nobody asks for the result', async () => {
     const unhandled: unknown[] = [];
     const heard = (error: unknown) => unhandled.push(error);

@@ -112,3 +112,71 @@ it('U46 instances that are made and closed leave no memory, files, timers and li
   expect([after['files'], after['listeners'], after['resources']]).toEqual([before['files'], before['listeners'], before['resources']]);
   expect((after['heap']! - before['heap']!) / INSTANCES).toBeLessThan(30 * 1024);
 });
+
+/** Calls the tool with the canary of the request, and answers with what the tool said. */
+const ECHO = `const model = { specificationVersion: 'v3', provider: 'own', modelId: 'm', doStream: async ({ prompt }) => ({ stream: (async function* () {
+  const text = JSON.stringify(prompt);
+  const found = [...new Set(text.match(/canary-\\d+/g))];
+  const isAsked = prompt.at(-1).role === 'tool';
+  yield { type: 'stream-start', warnings: [] };
+  if (isAsked) { yield { type: 'text-start', id: '1' }; yield { type: 'text-delta', id: '1', delta: found.join(' ') + (text.includes('echo of ' + found[0]) ? '' : ' without echo') }; yield { type: 'text-end', id: '1' }; }
+  else yield { type: 'tool-call', toolCallId: 'call', toolName: 'echo', input: JSON.stringify({ word: found.join(' ') }) };
+  yield { type: 'finish', finishReason: { unified: isAsked ? 'stop' : 'tool-calls' }, usage: { inputTokens: { total: 1 }, outputTokens: { total: 1 } } };
+})() }) };
+const gates = []; let isOpen = true;
+const tools = { echo: { description: 'Echoes.', inputSchema: { type: 'object', properties: { word: { type: 'string' } } },
+  execute: async ({ word }) => { if (!isOpen) await new Promise((open) => gates.push(open)); return 'echo of ' + word; } } };`;
+
+it('U46 100 runs at once have only their own text, tools, thread and events, and at most 300 KB each', async () => {
+  const text = `${IMPORT} ${ECHO}
+    const heap = () => (globalThis.gc(), process.memoryUsage().heapUsed);
+    const pith = await createPith({ model, tools });
+    await Promise.all(Array.from({ length: 10 }, (_, at) => pith.run('say canary-9' + at).result));
+    const before = heap();
+    isOpen = false;
+    const runs = Array.from({ length: 100 }, (_, at) => ({ canary: 'canary-' + at, run: pith.run('say canary-' + at) }));
+    const read = runs.map(async ({ canary, run }) => {
+      const events = []; for await (const event of run) events.push(event);
+      const words = [];  for await (const word of run.text) words.push(word);
+      return { canary, events: [...new Set(JSON.stringify(events).match(/canary-\\d+/g))], words: words.join(''), ...(await run.result) };
+    });
+    while (gates.length < 100) await new Promise((resolve) => setTimeout(resolve, 5));
+    const each = (heap() - before) / 100;
+    for (const open of gates) open();
+    const wrong = [];
+    for (const { canary, events, words, text, thread } of await Promise.all(read)) {
+      const kept = [...new Set(JSON.stringify(await pith.threads.messages(thread)).match(/canary-\\d+/g))];
+      if ([events.join(), words, text, kept.join()].some((found) => found !== canary)) wrong.push({ canary, events, words, text, kept });
+    }
+    const threads = new Set(runs.map(({ run }) => run.thread)).size;
+    await pith.close();
+    console.log(JSON.stringify({ wrong, threads, each }));`;
+  const { stdout } = await program(text, { cwd: folderWith(), argv: ['--expose-gc'] });
+  const { wrong, threads, each } = JSON.parse(stdout) as { readonly wrong: unknown[]; readonly threads: number; readonly each: number };
+  expect([wrong, threads]).toEqual([[], 100]);
+  expect(each).toBeLessThan(300 * 1024);
+});
+
+it('U46 nothing is unhandled: failures that nobody asks for, runs that are left, stopped or closed, tools and answers that throw', async () => {
+  const text = `${IMPORT} ${ECHO}
+    const unhandled = []; process.on('unhandledRejection', (error) => unhandled.push(String(error)));
+    const broken = { ...model, doStream: async () => { throw new Error('broken'); } };
+    const failing = await createPith({ model: broken });
+    failing.run('nobody asks');
+    for await (const _ of failing.run('read only'));
+    await failing.close();
+    const pith = await createPith({ model, tools: { echo: { ...tools.echo, needsApproval: true } }, approve: () => { throw new Error('no answer'); } });
+    pith.run('canary-1');
+    for await (const _ of pith.run('canary-2').text);
+    const throws = await createPith({ model, tools: { echo: () => { throw new Error('in the tool'); } } });
+    const ended = await throws.run('canary-3').result;
+    for await (const event of throws.run('canary-4')) break;
+    throws.run('canary-5', { signal: AbortSignal.timeout(1) });
+    throws.run('canary-6');
+    await Promise.all([pith.close(), throws.close()]);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    console.log(JSON.stringify({ unhandled, status: ended.status }));`;
+  const { stdout, stderr } = await program(text, { cwd: folderWith() });
+  expect(stderr).toBe('');
+  expect(JSON.parse(stdout)).toEqual({ unhandled: [], status: 'done' });
+});

@@ -197,25 +197,21 @@ describe('U22 the status line', () => {
     expect(statusText({ ...status, effort: 'low' }, 40)).toBe('test/model (effort low) · main'));
 
   it('U22 shows what the thread has used, tasks and questions; a cost only where a price is set', async () => {
-    const [first, second, both] = [
-      [400, 50],
-      [900, 100],
-      [1300, 150],
-    ].map(([inputTokens = 0, outputTokens = 0]) => ({ inputTokens, outputTokens }));
-    const answer = turn(
-      'ok',
-      { type: 'step-end', step: 1, usage: first!, request: first! },
-      { type: 'step-end', step: 2, usage: both!, request: second! },
-    );
+    const of = (inputTokens: number, outputTokens: number, cost?: number) => ({ inputTokens, outputTokens, ...(cost && { cost }) });
+    const answer = (costs: readonly number[]) =>
+      turn(
+        'ok',
+        { type: 'step-end', step: 1, usage: of(400, 50), request: of(400, 50, costs[0]) },
+        { type: 'step-end', step: 2, usage: of(1300, 150), request: of(900, 100, costs[1]) },
+      );
     const running = { ...answering('tasks list', [{ id: 'a' }]), options: [{ name: 'state', type: 'string', description: '' } as const] };
-    const chat = await scriptedChat([answer], [running]);
-    chat.terminals.saw({ model: { ref: 'test/model', contextWindow: 10_000 } });
-    const prices = { 'test/model': { input: 10, output: 100 } };
-    for (const [config, line] of [
-      [{}, 'test/model · main · context 1k (10%) · used 1.4k tokens · 1 task'],
-      [{ prices }, 'test/model · main · context 1k (10%) · used 1.4k tokens $0.028 · 1 task'],
+    for (const [costs, line] of [
+      [[], 'test/model · main · context 1k (10%) · used 1.4k tokens · 1 task'],
+      [[0.009, 0.019], 'test/model · main · context 1k (10%) · used 1.4k tokens $0.028 · 1 task'],
     ] as const) {
-      const ada = await atPrompt(asksExtraFirst(chat, config));
+      const chat = await scriptedChat([answer(costs)], [running]);
+      chat.terminals.saw({ model: { ref: 'test/model', contextWindow: 10_000 } });
+      const ada = await atPrompt(asksExtraFirst(chat));
       ada.type('go\r');
       await expect.poll(() => ada.screen().split('\n').at(-1)).toBe(line);
       await ada.end();
@@ -432,27 +428,22 @@ const step = (inputTokens: number, outputTokens: number): TurnEvent => ({
   usage: { inputTokens: 9000, outputTokens: 9000 },
   request: { inputTokens, outputTokens },
 });
-const PRICES = new Map([
-  ['m/one', { input: 1, output: 1 }],
-  ['m/two', { input: 10, output: 10 }],
-]);
 
 it('U22 a step counts with its own request, until what is stored is read, which has it too', () => {
-  const usage = new ThreadUsage(PRICES);
+  const usage = new ThreadUsage();
   for (const event of [start('1'), step(100, 10), step(150, 20)]) usage.observe(event);
   expect(usage).toMatchObject({ tokens: 280, lastRequest: 170 });
-  usage.load('t', [{ model: 'm/one', inputTokens: 250, outputTokens: 30 }]);
+  usage.load('t', [{ inputTokens: 250, outputTokens: 30 }]);
   expect(usage).toMatchObject({ tokens: 280, lastRequest: 170 });
   usage.observe(start('2', 'other'));
   expect(usage).toMatchObject({ tokens: 0, lastRequest: 0 });
 });
 
 it('U22 the cost is that of each model that answered, and none where one has no price', () => {
-  const usage = new ThreadUsage(PRICES);
-  const one = { model: 'm/one', inputTokens: 1000, outputTokens: 100 };
-  usage.load('t', [one, { model: 'm/two', inputTokens: 100, outputTokens: 10 }, { model: null, inputTokens: 0, outputTokens: 0 }]);
-  expect(usage.tokens).toBe(1210);
-  expect(usage.cost).toBeCloseTo((1100 + 1100) / 1_000_000);
-  usage.load('t', [one, { model: null, inputTokens: 1, outputTokens: 0 }]);
+  const usage = new ThreadUsage();
+  const one = { inputTokens: 1000, outputTokens: 100, cost: 0.5 };
+  usage.load('t', [one, { inputTokens: 100, outputTokens: 10, cost: 0.25 }, { inputTokens: 0, outputTokens: 0 }]);
+  expect(usage).toMatchObject({ tokens: 1210, cost: 0.75 });
+  usage.load('t', [one, { inputTokens: 1, outputTokens: 0 }]);
   expect(usage).toMatchObject({ tokens: 1101, cost: null });
 });

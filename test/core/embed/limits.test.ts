@@ -1,0 +1,87 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { createPith, type PithOptions } from 'pith/embed';
+import { fakeClock, scriptedModel, type ScriptedStep } from 'pith/testing';
+import { z } from 'zod';
+
+const usage = { inputTokens: 1000, outputTokens: 100 };
+const settings = { prices: { 'scripted/scripted': { input: 10, output: 100 } } }; // 0.02 dollars a step
+const LOOK: ScriptedStep = { calls: [{ name: 'look', input: {} }], usage };
+const output = z.object({ city: z.string() });
+
+async function pithWith(script: readonly ScriptedStep[], options: PithOptions = {}) {
+  const model = scriptedModel(script);
+  const pith = await createPith({ model: model.model, tools: { look: () => 'seen' }, ...options });
+  onTestFinished(() => pith.close());
+  return { pith, model };
+}
+
+it('U47 the cost of a run is that of the prices, and null without one', async () => {
+  const priced = await pithWith([LOOK, { text: 'ok', usage }], { settings });
+  expect((await priced.pith.run('hi').result).cost).toEqual({ amount: expect.closeTo(0.04, 6), currency: 'USD' });
+  const unpriced = await pithWith([{ text: 'ok', usage }]);
+  expect(await unpriced.pith.run('hi').result).toMatchObject({ usage, cost: null });
+});
+
+it('U47 a limit of cost ends a run before the step beyond it', async () => {
+  const { pith, model } = await pithWith([LOOK, LOOK, LOOK], { settings, limits: { cost: 0.04 } });
+  expect(await pith.run('hi').result).toMatchObject({ status: 'limit', cost: { amount: expect.closeTo(0.04, 6) } });
+  expect(model.requests).toHaveLength(2);
+});
+
+it('U47 a limit of cost that cannot be kept is refused before anything is sent', async () => {
+  const { pith, model } = await pithWith([{ text: 'ok' }]);
+  await expect(pith.run('hi', { limits: { cost: 1 } }).result).rejects.toMatchObject({
+    code: 'settings_invalid',
+    message: expect.stringContaining("the price of 'scripted/scripted' is not known"),
+  });
+  expect(model.requests).toEqual([]);
+});
+
+it('U47 what agents cost that a run calls counts against its limit', async () => {
+  const delegate: ScriptedStep = { calls: [{ name: 'delegate_task', input: { agent_id: 'b', task: 'Look.' } }], usage };
+  const { pith, model } = await pithWith([delegate, LOOK, LOOK, { text: 'never' }], {
+    settings,
+    agents: [
+      { id: 'a', delegatesTo: ['b'] },
+      { id: 'b', usesTools: ['look'] },
+    ],
+    limits: { cost: 0.06 },
+  });
+  expect(await pith.run('hi').result).toMatchObject({ status: 'limit', cost: { amount: expect.closeTo(0.06, 6) } });
+  expect(model.requests).toHaveLength(3);
+});
+
+it.each([
+  ['steps', { steps: 2 }, 2],
+  ['tokens', { tokens: 2200 }, 2],
+  ['cost', { cost: 0.04 }, 2],
+  ['more than they need', { steps: 3, tokens: 10_000, cost: 1 }, 3],
+] as const)('U47 answers that are asked for again share the limits of the run: %s', async (_, limits, requests) => {
+  const { pith, model } = await pithWith(
+    [
+      { text: 'Oslo', usage },
+      { text: 'Oslo!', usage },
+      { text: '{"city":"Oslo"}', usage },
+    ],
+    { settings },
+  );
+  const ended = await pith.run('a city', { output, limits }).result;
+  expect(ended.status).toBe(requests === 3 ? 'done' : 'limit');
+  expect(model.requests).toHaveLength(requests);
+});
+
+it('U47 the time of a run is shared by its turns, and goes on after a question; the clock is that of the program', async () => {
+  const clock = fakeClock();
+  const asking = { wait: { description: 'Waits.', needsApproval: true, execute: () => clock.advance(600) } };
+  const { pith, model } = await pithWith(
+    [{ calls: [{ name: 'wait', input: {} }] }, { calls: [{ name: 'wait', input: {} }] }, { text: 'never' }],
+    { clock, tools: asking, approve: () => 'yes', limits: { ms: 1000 } },
+  );
+  expect((await pith.run('hi').result).status).toBe('limit');
+  expect(model.requests).toHaveLength(2);
+});
+
+it('U47 limits above the defaults of agents hold for agents that have none', async () => {
+  const { pith } = await pithWith([...Array.from({ length: 24 }, () => LOOK), { text: 'done' }], { limits: { steps: 30 } });
+  expect((await pith.run('hi').result).status).toBe('done');
+});
