@@ -4,7 +4,18 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { type AgentSpec, PithError, SkillProvider } from '../contract/index.ts';
-import { createKernel, createParts, type Kernel, LOADER, MODEL_ROUTER, part, SANDBOX, SOURCE, sourceOf } from '../compose/index.ts';
+import {
+  createKernel,
+  createParts,
+  type Kernel,
+  LOADER,
+  MODEL_ROUTER,
+  part,
+  SANDBOX,
+  SOURCE,
+  sourceOf,
+  THREAD_LOG,
+} from '../compose/index.ts';
 import { packageRoot, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
 import { createLoader } from '../loader/index.ts';
 import { routerTo } from '../models/index.ts';
@@ -87,8 +98,8 @@ export async function openPith(options: PithOptions): Promise<Pith> {
 async function openKernel(options: PithOptions, temporary: TemporaryFolder): Promise<Kernel> {
   const { store, env = {}, extensions = [], model } = options;
   const sandbox = options.sandbox === undefined ? path.join(temporary.path, 'sandbox') : folderAt(options.sandbox, 'sandbox');
-  const inMemory = store === undefined;
-  const dataDirectory = path.resolve(store ?? path.join(temporary.path, 'data'));
+  const folder = typeof store === 'string' && store !== 'memory' ? path.resolve(store) : null;
+  const dataDirectory = folder ?? path.join(temporary.path, 'data');
   const tools = toolsOf(options.tools ?? {});
   const parts = createParts().createChildContainer();
   part(parts, LOADER, () => loaderOf(createLoader({ dataDirectory, packageRoot: packageRoot() }), tools));
@@ -96,6 +107,7 @@ async function openKernel(options: PithOptions, temporary: TemporaryFolder): Pro
     const found = sourceOf(get(SANDBOX));
     return { ...found, source: withEmbedded(found.source, sandbox, tools) };
   });
+  if (typeof store === 'object') part(parts, THREAD_LOG, () => store);
   if (typeof model === 'object') {
     const given = { model: modelOf(model), contextWindow: null };
     part(parts, MODEL_ROUTER, (get) => routerTo(given, () => get(SANDBOX).settings.models));
@@ -107,7 +119,7 @@ async function openKernel(options: PithOptions, temporary: TemporaryFolder): Pro
       env: { PITH_LOG: 'silent', ...env },
       home: null,
       flags: settingsOf(options, dataDirectory, await skillFolders(options, sandbox, temporary)),
-      inMemory,
+      inMemory: folder === null,
       isGuest: true,
       only: [...SHIPPED, ...extensions],
     },

@@ -1,3 +1,4 @@
+import type { ThreadLog } from '../agent/index.ts';
 import type { AgentSpec, JsonValue, LanguageModel, Tool, ToolCall, TurnEvent } from '../contract/index.ts';
 
 type Usage = Extract<TurnEvent, { type: 'turn-end' }>['usage'];
@@ -84,8 +85,8 @@ export interface PithOptions {
   readonly model?: string | EmbeddedModel;
   /** Answers questions before tools run. Absent: the answer is no. */
   readonly approve?: Approve;
-  /** Where threads and state are kept: in memory (default), or in a folder. */
-  readonly store?: string;
+  /** Where threads are kept: in memory (default), in a folder, or in a store of the program's own. */
+  readonly store?: 'memory' | (string & {}) | ThreadLog;
   readonly limits?: Limits;
   /** As in `pith.yaml`. */
   readonly settings?: Readonly<Record<string, unknown>>;
