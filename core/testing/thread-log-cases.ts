@@ -72,7 +72,9 @@ const CASES: Readonly<Record<string, (log: ThreadLog, other: ThreadLog) => Promi
     await Promise.all(
       Array.from({ length: 50 }, async (_, at) => {
         const own = at % 2 === 0 ? log : other;
-        for (;;) if (await own.append(thread, (await own.read(thread, 0, ALL)).length, [entry(at)])) return;
+        for (let tries = 0; tries < 50; tries += 1)
+          if (await own.append(thread, (await own.read(thread, 0, ALL)).length, [entry(at)])) return;
+        assert.fail('an append was refused 50 times, and 49 others added once each');
       }),
     );
     const found = await log.read(thread, 0, ALL);
