@@ -116,4 +116,173 @@ describe('U45 a program with a store of its own', () => {
     expect([await second.pith.threads.list(), await second.pith.threads.messages('user/42')]).toEqual([[], null]);
     await expect(second.pith.threads.remove('user/42')).rejects.toMatchObject({ code: 'thread_unknown' });
   });
+
+  it('U44 waits with later, and goes on in another Pith: what has run is not run again, an answer that was given is not asked for again', async () => {
+    const log = mapLog();
+    const ran: string[] = [];
+    const asking = (name: string) => ({ needsApproval: true, execute: () => (ran.push(name), `${name} done`) });
+    const tools = { look: () => (ran.push('look'), 'looked'), pay: asking('pay'), send: asking('send') };
+    const calls = [call('look'), call('pay'), call('send')];
+    const first = await pithWith(log, [{ calls }], { tools, approve: () => 'later' });
+    const waiting = await first.pith.run('go', { thread: 't' }).result;
+    expect(waiting).toMatchObject({ status: 'waiting', questions: [{ tool: 'pay' }] });
+    await first.pith.close();
+    const asked: string[] = [];
+    const approve = ({ tool }: Question) => (asked.push(tool), 'later' as const);
+    const second = await pithWith(log, [], { tools, approve });
+    const half = await second.pith.resume('t', { [waiting.questions[0]!.id]: 'yes' }).result;
+    expect([half.status, half.questions.map(({ tool }) => tool), asked, ran]).toEqual(['waiting', ['send'], ['send'], ['look', 'pay']]);
+    await second.pith.close();
+    const third = await pithWith(log, [{ text: 'end' }], { tools, approve });
+    const ended = await third.pith.resume('t', { [half.questions[0]!.id]: { no: 'not today' } }).result;
+    expect([ended.status, ended.text, asked, ran]).toEqual(['done', 'end', ['send'], ['look', 'pay']]);
+    expect(results(third.model.requests[0])).toMatch(/looked.*pay done.*not today/u);
+  });
+
+  it('U45 keeps what the agents that a turn calls have said and asked, in the log of the conversation', async () => {
+    const log = mapLog();
+    const sandbox = folderWith({
+      'pith.yaml': 'default_agent: first\n',
+      'agents/first/manifest.yaml': 'id: first\nagent: { uses_tools: [delegation], delegates_to: [second], instructions: First. }\n',
+      'agents/second/manifest.yaml': 'id: second\nagent: { uses_tools: [embedded], instructions: Second. }\n',
+    });
+    const options = { sandbox, extensions: ['delegation'], tools: { pay: { needsApproval: true, execute: () => 'paid' } } };
+    const delegating = { calls: [call('delegate_task', { agent: 'second', task: 'pay the bill' })] };
+    const first = await pithWith(log, [delegating, { calls: [call('pay')] }], { ...options, approve: () => 'later' });
+    const waiting = await first.pith.run('go', { thread: 't' }).result;
+    expect(waiting).toMatchObject({ status: 'waiting', questions: [{ tool: 'pay', thread: 't' }] });
+    await first.pith.close();
+    const second = await pithWith(log, [{ text: 'it is paid' }, { text: 'all done' }], options);
+    const ended = await second.pith.resume('t', { [waiting.questions[0]!.id]: 'yes' }).result;
+    expect(ended).toMatchObject({ status: 'done', text: 'all done', usage: { inputTokens: 40, outputTokens: 20 } });
+    expect(results(second.model.requests[0])).toContain('paid');
+    expect(results(second.model.requests[1])).toContain('it is paid');
+    expect(await log.list(10)).toEqual(['t']);
+  });
+
+  it('U45 has what a tool waits for in the log before the tool runs, and its result before the model is asked', async () => {
+    const log = mapLog();
+    const seen: Record<string, string> = {};
+    const note = async (when: string) => void (seen[when] = (await log.read('t', 0, 1000)).join('\n'));
+    const { pith } = await pithWith(log, [{ calls: [call('write')] }, async () => (await note('asked again'), { text: 'end' })], {
+      tools: { write: async () => (await note('in the tool'), 'canary result') },
+    });
+    const run = pith.run('go', { thread: 't' });
+    for await (const event of run) if (event.type === 'turn-end') await note('ended');
+    expect(seen['in the tool']).toMatch(/"do":"recordStep".*"state":"started"/u);
+    expect(seen['in the tool']).not.toContain('canary result');
+    expect(seen['asked again']).toMatch(/"do":"finishCall".*canary result/u);
+    expect(seen['ended']).toMatch(/"do":"recordStep".*"end":"done"/u);
+    expect(seen['ended']!.split('\n').every((line) => JSON.parse(line).v === 1)).toBe(true);
+    expect(seen['ended']).not.toMatch(/fence|thread:t/u);
+  });
+
+  it.each([1, 2, 3, 4, 5, 6])(
+    'U45 ends a run with a code where the store fails at append %i; what was added is there, and the thread goes on',
+    async (at) => {
+      const log = mapLog();
+      let count = 0;
+      const failing: ThreadLog = {
+        ...log,
+        append: (...given) => ((count += 1) === at ? Promise.reject(new Error('no connection')) : log.append(...given)),
+      };
+      const script = [{ calls: [call('write')] }, { text: 'end' }];
+      let ran = 0;
+      const tools = { write: () => ((ran += 1), 'written') };
+      const { pith, model } = await pithWith(failing, script, { tools });
+      const failed = await pith.run('go', { thread: 't' }).result.catch((error: unknown) => error);
+      if (at === 6) return expect([failed, count]).toMatchObject([{ status: 'done' }, 5]); // this run adds five times
+      expect(failed).toMatchObject({
+        code: 'database_failed',
+        message: expect.stringMatching(/store of thread 't': 'append' failed: no connection/u),
+      });
+      expect(await log.read('t', 0, 100)).toHaveLength(at - 1);
+      expect(ran).toBe(at <= 2 ? 0 : 1);
+      model.add({ text: 'again' });
+      const rest = model.requests.length;
+      expect(await pith.run('go on', { thread: 't' }).result).toMatchObject({ status: 'done' });
+      expect(model.requests.length).toBeGreaterThan(rest);
+    },
+  );
+
+  it('U45 ends a run with a code where the store cannot be read, and where an entry is not what was added', async () => {
+    const log = mapLog();
+    const { pith } = await pithWith({ ...log, read: () => Promise.reject(new Error('no connection')) }, [{ text: 'never' }]);
+    await expect(pith.run('go').result).rejects.toMatchObject({
+      code: 'database_failed',
+      message: expect.stringContaining('no connection'),
+    });
+    await expect(pith.threads.messages('t')).rejects.toMatchObject({ code: 'database_failed' });
+    await log.append('damaged', 0, ['{"v":1}']);
+    await log.append('newer', 0, ['{"v":2,"at":1,"do":"beginTurn","with":[]}']);
+    const second = await pithWith(log, []);
+    await expect(second.pith.run('go', { thread: 'damaged' }).result).rejects.toMatchObject({
+      code: 'database_failed',
+      message: expect.stringMatching(/entry 1 of thread 'damaged' cannot be read/u),
+    });
+    await expect(second.pith.run('go', { thread: 'newer' }).result).rejects.toMatchObject({
+      code: 'database_failed',
+      message: expect.stringMatching(/version 2, this Pith knows 1; use the newer Pith/u),
+    });
+  });
+
+  it('U45 never overwrites what another process has written: of two runs at one thread one ends thread_busy', async () => {
+    const log = mapLog();
+    const [inTool, goOn] = [gate(), gate()];
+    const tools = { write: async () => (inTool.open(), await goOn.opened, 'written') };
+    const one = await pithWith(log, [{ calls: [call('write')] }, { text: 'never' }], { tools });
+    const stalled = one.pith.run('go', { thread: 't' }).result.catch((error: unknown) => error);
+    await inTool.opened;
+    const other = await pithWith(log, [{ text: 'told' }], { tools: { write: () => 'never' } });
+    expect(await other.pith.resume('t').result).toMatchObject({ status: 'done', text: 'told' });
+    expect(results(other.model.requests[0])).toContain('interrupted');
+    goOn.open();
+    expect(await stalled).toMatchObject({
+      code: 'thread_busy',
+      message: expect.stringContaining("thread 't' was written by somebody else"),
+    });
+    expect(one.model.requests).toHaveLength(1);
+    one.model.add();
+    expect(await one.pith.threads.messages('t')).toEqual(await other.pith.threads.messages('t'));
+  });
+
+  it('U45 reads only what is new of a thread that it knows, and again what was replaced meanwhile', async () => {
+    const log = mapLog();
+    const from: number[] = [];
+    const counted: ThreadLog = { ...log, read: (thread, at, limit) => (from.push(at), log.read(thread, at, limit)) };
+    const { pith, model } = await pithWith(counted, [{ text: 'one' }, { text: 'two' }, { text: 'three' }, { text: 'four' }]);
+    await pith.run('1', { thread: 't' }).result;
+    await pith.run('2', { thread: 't' }).result;
+    expect(from).toEqual([0, 1]);
+    const other = await pithWith(log, [{ text: 'elsewhere' }]);
+    await other.pith.run('3', { thread: 't' }).result;
+    await pith.run('4', { thread: 't' }).result;
+    expect(JSON.stringify(model.requests[2])).toContain('elsewhere');
+    await other.pith.threads.remove('t');
+    await pith.run('5', { thread: 't' }).result;
+    expect(JSON.stringify(model.requests[3]!.messages)).not.toMatch(/elsewhere|two/u);
+  });
+
+  it('U45 forgets threads that nobody works in', async () => {
+    const log = mapLog();
+    const from: [string, number][] = [];
+    const counted: ThreadLog = { ...log, read: (thread, at, limit) => (from.push([thread, at]), log.read(thread, at, limit)) };
+    const count = 60;
+    const { pith } = await pithWith(
+      counted,
+      Array.from({ length: count }, (_, at) => ({ text: `answer ${at}` })),
+    );
+    for (let at = 0; at < count; at += 20)
+      await Promise.all(Array.from({ length: 20 }, (_, of) => pith.run('hi', { thread: `t${at + of}` }).result));
+    from.length = 0;
+    for (let at = 0; at < count; at += 1) expect(await pith.threads.messages(`t${at}`)).toHaveLength(2);
+    expect(from.filter(([, at]) => at === 0).length).toBeGreaterThan(count - 20);
+    from.length = 0;
+    await pith.threads.messages(`t${count - 1}`);
+    expect(from).toEqual([[`t${count - 1}`, 1]]);
+  });
 });
+
+function call(name: string, input: Record<string, string> = {}) {
+  return { name, input };
+}
