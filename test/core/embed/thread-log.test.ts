@@ -139,6 +139,25 @@ describe('U45 a program with a store of its own', () => {
     expect(results(third.model.requests[0])).toMatch(/looked.*pay done.*not today/u);
   });
 
+  it('U44 an answer that is in the store is not asked for again where the run broke before its tool', async () => {
+    const log = mapLog();
+    let ran = 0;
+    const tools = { pay: { needsApproval: true, execute: () => ((ran += 1), 'paid') } };
+    let left = Infinity;
+    const failing: ThreadLog = {
+      ...log,
+      append: (...given) => ((left -= 1) < 0 ? Promise.reject(new Error('no connection')) : log.append(...given)),
+    };
+    const first = await pithWith(failing, [{ calls: [call('pay')] }], { tools, approve: () => 'later' });
+    const { questions } = await first.pith.run('go', { thread: 't' }).result;
+    left = 1; // the answer
+    await expect(first.pith.resume('t', { [questions[0]!.id]: 'yes' }).result).rejects.toMatchObject({ code: 'database_failed' });
+    const asked: Question[] = [];
+    const second = await pithWith(log, [{ text: 'end' }], { tools, approve: (question) => (asked.push(question), 'no') });
+    expect(await second.pith.resume('t').result).toMatchObject({ status: 'done', text: 'end' });
+    expect([asked, ran]).toEqual([[], 1]);
+  });
+
   it('U45 keeps what the agents that a turn calls have said and asked, in the log of the conversation', async () => {
     const log = mapLog();
     const sandbox = folderWith({
@@ -147,7 +166,7 @@ describe('U45 a program with a store of its own', () => {
       'agents/second/manifest.yaml': 'id: second\nagent: { uses_tools: [embedded], instructions: Second. }\n',
     });
     const options = { sandbox, extensions: ['delegation'], tools: { pay: { needsApproval: true, execute: () => 'paid' } } };
-    const delegating = { calls: [call('delegate_task', { agent: 'second', task: 'pay the bill' })] };
+    const delegating = { calls: [call('delegate_task', { agent_id: 'second', task: 'pay the bill' })] };
     const first = await pithWith(log, [delegating, { calls: [call('pay')] }], { ...options, approve: () => 'later' });
     const waiting = await first.pith.run('go', { thread: 't' }).result;
     expect(waiting).toMatchObject({ status: 'waiting', questions: [{ tool: 'pay', thread: 't' }] });
