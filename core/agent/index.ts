@@ -25,6 +25,7 @@ export {
 export type { TracedTurn } from './threads/traces.ts';
 export { createThreadQueue } from './threads/queue.ts';
 export { createThreadStores, type ThreadStores } from './threads/stores.ts';
+export type { ThreadLog } from './threads/thread-log.ts';
 export { sumOf } from './turn/call-tree.ts';
 export type { CallRecord, StoredMessage, Threads, ThreadWriter, TurnEndReason, TurnRecord, Usage } from './threads/thread.ts';
 export { resolveTools, type ToolHost } from './tools/tools.ts';

@@ -1,6 +1,6 @@
 export { createKernel } from './compose.ts';
 export { createParts, part } from './parts.ts';
-export { CLOCK, LOADER, MODEL_ROUTER, PROCESS_TIER, SANDBOX, SOURCE, STORE, TIER_OF, WIRE } from './tokens.ts';
+export { CLOCK, LOADER, MODEL_ROUTER, PROCESS_TIER, SANDBOX, SOURCE, STORE, THREAD_LOG, TIER_OF, WIRE } from './tokens.ts';
 export type { DoctorReport } from './doctor.ts';
 export type { Kernel, KernelOptions } from './kernel.ts';
 export { ownFindings } from './findings.ts';

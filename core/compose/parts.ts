@@ -25,7 +25,7 @@ import { NewProblems } from './problems.ts';
 import { hostOptionsOf, sourceOf } from './sandbox-reading.ts';
 import { AGENTS, CLOCK, COMMANDS, DISCOVERED, EVENT_SERVICES, EVENTS, FINDINGS, HOST, JOBS, JOURNAL, LEASES, LOADER } from './tokens.ts';
 import { MODEL_ROUTER, PROBLEMS, PROCESS_TIER, SANDBOX, SCOPE, SERVICES, SOURCE, STOPPED, STORE } from './tokens.ts';
-import { THREAD_STORES, TIER_OF, WIRE, WORKING } from './tokens.ts';
+import { THREAD_LOG, THREAD_STORES, TIER_OF, WIRE, WORKING } from './tokens.ts';
 
 /** Asks for the part of a token. */
 export type Get = <T>(token: InjectionToken<T>) => T;
@@ -63,6 +63,7 @@ export function createParts(): DependencyContainer {
   part(parts, WORKING, (get) => createScope(get(CLOCK), STOP_MS));
   part(parts, JOBS, jobs);
   part(parts, STOPPED, stopped, close);
+  part(parts, THREAD_LOG, () => null);
   part(parts, THREAD_STORES, threadStores);
   part(parts, SERVICES, services);
   part(parts, HOST, host);
@@ -155,6 +156,7 @@ function threadStores(get: Get): ThreadStores {
     leases: get(LEASES),
     withoutSecrets: get(HOST).secrets.redactJson,
     permissions: home === undefined || trust.project === null ? null : openPermissionsFile(home, trust.project),
+    log: get(THREAD_LOG),
   });
 }
 

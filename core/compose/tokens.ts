@@ -1,5 +1,5 @@
 import type { InjectionToken } from 'tsyringe';
-import type { Agents, ThreadStores } from '../agent/index.ts';
+import type { Agents, ThreadLog, ThreadStores } from '../agent/index.ts';
 import type { Clock, Command } from '../contract/index.ts';
 import type { Discovery } from '../declarations/index.ts';
 import type { EventServices, Jobs, Journal, StoppedExtensions } from '../durable/index.ts';
@@ -34,6 +34,8 @@ export const EVENT_SERVICES: InjectionToken<EventServices> = Symbol('event servi
 export const WORKING: InjectionToken<Scope> = Symbol('working');
 export const JOBS: InjectionToken<Jobs> = Symbol('jobs');
 export const STOPPED: InjectionToken<StoppedExtensions> = Symbol('stopped extensions');
+/** Where a program keeps conversations itself; null: in `STORE`. */
+export const THREAD_LOG: InjectionToken<ThreadLog | null> = Symbol('log of threads');
 export const THREAD_STORES: InjectionToken<ThreadStores> = Symbol('threads and approvals');
 export const SERVICES: InjectionToken<Services> = Symbol('services of extensions');
 export const HOST: InjectionToken<Host> = Symbol('host');

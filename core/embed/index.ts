@@ -1,6 +1,7 @@
 /** Pith within a program: `import { createPith } from 'pith/embed'`. Importing it loads nothing of Pith. */
 import type { Pith, PithOptions } from './options.ts';
 
+export type { ThreadLog } from '../agent/index.ts';
 export type {
   Approve,
   ApproveAnswer,

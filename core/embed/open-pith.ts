@@ -4,7 +4,19 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { type AgentSpec, PithError, ServiceProvider, SkillProvider } from '../contract/index.ts';
-import { CLOCK, createKernel, createParts, type Kernel, LOADER, MODEL_ROUTER, part, SANDBOX, SOURCE, sourceOf } from '../compose/index.ts';
+import {
+  CLOCK,
+  createKernel,
+  createParts,
+  type Kernel,
+  LOADER,
+  MODEL_ROUTER,
+  part,
+  SANDBOX,
+  SOURCE,
+  sourceOf,
+  THREAD_LOG,
+} from '../compose/index.ts';
 import { MANIFEST_FILE, packageRoot, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
 import { createLoader } from '../loader/index.ts';
 import { routerTo } from '../models/index.ts';
@@ -87,12 +99,13 @@ export async function openPith(options: PithOptions): Promise<Pith> {
 async function openKernel(options: PithOptions, agents: readonly AgentSpec[], temporary: TemporaryFolder): Promise<Kernel> {
   const { store, env = {}, model, clock } = options;
   const sandbox = options.sandbox === undefined ? path.join(temporary.path, 'sandbox') : folderAt(options.sandbox, 'sandbox');
-  const inMemory = store === undefined;
-  const dataDirectory = path.resolve(store ?? path.join(temporary.path, 'data'));
+  const folder = typeof store === 'string' && store !== 'memory' ? path.resolve(store) : null;
+  const dataDirectory = folder ?? path.join(temporary.path, 'data');
   const { ships, folders, objects } = extensionsIn(options, agents);
   const parts = createParts().createChildContainer();
   part(parts, LOADER, () => loaderOf(createLoader({ dataDirectory, packageRoot: packageRoot() }), objects));
   part(parts, SOURCE, (get) => sourceOf(get(SANDBOX), { folders, objects: recordsOf(objects, sandbox) }));
+  if (typeof store === 'object') part(parts, THREAD_LOG, () => store);
   if (clock !== undefined) part(parts, CLOCK, () => clock);
   if (model !== undefined && typeof model !== 'string') {
     const given = typeof model === 'function' ? async (ref: string) => partsOf(await model(ref)) : partsOf(model);
@@ -105,7 +118,7 @@ async function openKernel(options: PithOptions, agents: readonly AgentSpec[], te
       env: { PITH_LOG: 'silent', ...env },
       home: null,
       flags: settingsOf(options, dataDirectory, await skillFolders(options, sandbox, temporary)),
-      inMemory,
+      inMemory: folder === null,
       isGuest: true,
       only: [...SHIPPED, ...ships],
     },

@@ -1,3 +1,4 @@
+import type { ThreadLog } from '../agent/index.ts';
 import type { AgentSpec, Clock, ExtensionContext, JsonValue, LanguageModel, Tool, ToolCall, TurnEvent } from '../contract/index.ts';
 
 type Usage = Pick<Extract<TurnEvent, { type: 'turn-end' }>['usage'], 'inputTokens' | 'outputTokens'>;
@@ -106,8 +107,8 @@ export interface PithOptions {
   readonly model?: string | EmbeddedModel | ((ref: string) => EmbeddedModel | PromiseLike<EmbeddedModel>);
   /** Answers questions before tools run. Absent: the answer is no. */
   readonly approve?: Approve;
-  /** Where threads and state are kept: in memory (default), or in a folder. */
-  readonly store?: string;
+  /** Where threads are kept: in memory (default), in a folder, or in a store of the program's own. */
+  readonly store?: 'memory' | (string & {}) | ThreadLog;
   readonly limits?: Limits;
   /** The time for everything; default: that of the system. */
   readonly clock?: Clock;

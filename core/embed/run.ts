@@ -162,7 +162,7 @@ class RunningRun {
       const question = questionOf(approval);
       const answer = given[approval.id] ?? (await approve(question, this.signal));
       if (answer === 'later') left.push(question);
-      else await kernel.approvals.answer(approval.id, replyOf(answer));
+      else await kernel.approvals.answer(approval.id, { ...replyOf(answer), threadId: approval.rootThreadId });
     }
     return left;
   }

@@ -5,4 +5,5 @@ export { recordEvents, type EventRecord, type RecordedEvent } from './record-eve
 export { type CommandOptions, type CommandOutcome } from './run-command.ts';
 export { scriptedModel, type ModelRequest, type ScriptedModel, type ScriptedReply, type ScriptedStep } from './scripted-model.ts';
 export { expectSkillLoaded, type LoadedSkill, type TurnSkills } from './skills-of-turn.ts';
+export { threadLogCases, type ThreadLogCase } from './thread-log-cases.ts';
 export { testKernel, type TestKernel, type TestKernelOptions, type TurnOutcome } from './test-kernel.ts';

@@ -86,6 +86,8 @@ export interface ApprovalReply {
   readonly answer: ApprovalAnswer;
   readonly reason?: string;
   readonly by: string;
+  /** The conversation, for who knows it: of one that is kept elsewhere, what is asked there may have left the memory. */
+  readonly threadId?: string;
 }
 
 /** What a call does, in one line. What a stranger says of it is marked as such. */

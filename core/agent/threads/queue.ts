@@ -3,7 +3,7 @@ import { KeyedQueue, untilAborted } from '@pith/promises';
 import type { Fence, Lease, Leases } from '../../store/index.ts';
 
 /** The right to work on one thread. */
-interface ThreadHold {
+export interface ThreadHold {
   /** Aborts with `thread_busy` when the lease was lost: another process may work on the thread now. */
   readonly lost: AbortSignal;
   /** For every write that is made while it is held. */

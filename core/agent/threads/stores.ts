@@ -5,8 +5,10 @@ import type { ProjectPermissions } from '../../trust/index.ts';
 import { type ApprovalEvents, createSqliteApprovals } from './sqlite-approvals.ts';
 import { createAnswerWaiting, type AnswerWaiting, type ApprovalStore } from './approval.ts';
 import { createThreadQueue, type ThreadQueue } from './queue.ts';
+import { loggedStores } from './logged-stores.ts';
 import { sealedThreads } from './sealed-threads.ts';
 import { createSqliteThreads } from './sqlite-threads.ts';
+import type { ThreadLog } from './thread-log.ts';
 import type { Threads, TurnRecord } from './thread.ts';
 
 export interface ThreadStores {
@@ -24,16 +26,13 @@ interface ThreadStoreOptions {
   withoutSecrets<T>(value: T): T;
   /** Of the project; null: none are kept. */
   readonly permissions: ProjectPermissions | null;
+  /** Where conversations are kept instead, by a program that has its own store; null: in `store`. */
+  readonly log: ThreadLog | null;
 }
 
 /** Threads and approvals, whose rows and events are one commit, and the leases on threads. */
 export function createThreadStores(options: ThreadStoreOptions): ThreadStores {
-  const { store, clock, journal, leases, withoutSecrets, permissions } = options;
-  const threads = sealedThreads(
-    createSqliteThreads(store, clock, (statement, turn, text) =>
-      journal.append(statement, 'user.message', ...messageSaid(turn, withoutSecrets(text))),
-    ),
-  );
+  const { store, clock, journal, leases, withoutSecrets, permissions, log } = options;
   const events: ApprovalEvents = {
     requested: (statement, { id, tool, path, rootThreadId, channelId, userId, correlationId }) => {
       const agents = path.map(({ agentId }) => agentId);
@@ -45,11 +44,18 @@ export function createThreadStores(options: ThreadStoreOptions): ThreadStores {
       journal.append(statement, 'approval.answered', payload, { key: keyOf(rootThreadId), correlationId });
     },
   };
-  const approvals = createSqliteApprovals(store, clock, events, permissions);
-  return {
-    threads,
-    approvals: { ...approvals, ...createAnswerWaiting(approvals, threads, leases, clock) },
+  const here = {
+    threads: createSqliteThreads(store, clock, (statement, turn, text) =>
+      journal.append(statement, 'user.message', ...messageSaid(turn, withoutSecrets(text))),
+    ),
+    approvals: createSqliteApprovals(store, clock, events, permissions),
     queue: createThreadQueue(leases, clock),
+  };
+  const { threads, approvals, queue } = log === null ? here : loggedStores(here, log, { store, clock });
+  return {
+    threads: sealedThreads(threads),
+    approvals: { ...approvals, ...createAnswerWaiting(approvals, threads, leases, clock) },
+    queue,
   };
 }
 
