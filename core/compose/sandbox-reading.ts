@@ -199,12 +199,12 @@ function agreedEnvironment(file: string, trust: Trust): EnvironmentFile {
 /** What the folders declare, and the settings of each extension. */
 export function sourceOf(reading: SandboxReading): Pick<HostOptions, 'source' | 'configOf'> {
   const { options, index } = reading;
-  const { trust, sandbox, switches } = options;
+  const { trust, sandbox, switches, isGuest = false } = options;
   const { data_dir: dataDirectory } = reading.settings;
   let declared: readonly string[] = []; // ids of what there was at the last look
   const settingsMeant = () => withIdsMeant(reading.settings, declared);
   const roots = sandboxRoots(sandbox, packageRoot(), options.only).filter(({ shipped }) => shipped || trust.level !== 'restricted');
-  /** It changes only when Pith is updated, or developed. */
+  /** It changes only when Pith is updated, or developed: a guest takes it as it was built. */
   const isBelow = ({ shipped }: Root) => shipped && roots.length > 1;
   let prefixes: ReadonlySet<string> = new Set();
   let ofAll: ReadonlySet<string> | undefined;
@@ -213,7 +213,7 @@ export function sourceOf(reading: SandboxReading): Pick<HostOptions, 'source' | 
     source: {
       async discover(at, polls = false) {
         const found = await discover({
-          roots: polls ? roots.map((root) => ({ ...root, unchanged: isBelow(root) })) : roots,
+          roots: polls || isGuest ? roots.map((root) => ({ ...root, unchanged: isBelow(root) })) : roots,
           agentPaths: reading.settings.agents.paths,
           index,
           isEnabled(declaration, ids) {

@@ -1,4 +1,4 @@
-import { manifestSchema, type Manifest } from '../trust/index.ts';
+import type { Manifest } from '../trust/index.ts';
 import type { Declaration, Discovery } from '../declarations/index.ts';
 import type { HostOptions, Loader } from '../kernel/index.ts';
 import type { Tool, ToolProvider } from '../contract/index.ts';
@@ -38,15 +38,35 @@ function digestOf(tools: readonly Tool[]): string {
 }
 
 function declarationIn(sandbox: string, digest: string): Declaration {
-  const manifest: Manifest = manifestSchema().parse({
-    id: EMBEDDED,
-    name: 'Tools of the program',
-    version: '1.0.0',
-    entrypoint: 'main.ts',
-    provides: ['tool'],
-    isolation: 'in_process',
-  });
   const directory = path.join(sandbox, 'extensions', EMBEDDED);
   const file = path.join(directory, 'manifest.yaml');
-  return { id: EMBEDDED, directory, file, manifest, prompt: null, shipped: true, digest, diagnostics: [] };
+  return { id: EMBEDDED, directory, file, manifest: MANIFEST, prompt: null, shipped: true, digest, diagnostics: [] };
 }
+
+/** As the schema of manifests would give it, which no start needs to make. */
+const MANIFEST: Manifest = {
+  id: EMBEDDED,
+  name: 'Tools of the program',
+  version: '1.0.0',
+  description: '',
+  entrypoint: 'main.ts',
+  provides: ['tool'],
+  defines: { protocols: {}, topics: {} },
+  depends_on: [],
+  optional_depends_on: [],
+  isolation: 'in_process',
+  permissions: { network: false, read: [], write: [], agents: [] },
+  enabled: true,
+  config: {},
+  secrets: [],
+  commands: [],
+  switches: [],
+  models: [],
+  agent_keys: [],
+  claims: [],
+  agent_files: [],
+  events: { publishes: [], handles: [] },
+  jobs: [],
+  schedules: [],
+  setup_instructions: '',
+};
