@@ -1,8 +1,7 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync } from 'node:fs';
-import { codeOf } from '@pith/safe-files';
-import { NO_ROOM } from './no-room.ts';
+import { codeOf, NO_ROOM } from '@pith/safe-files';
 
 /** Code `process_not_started`, `process_ended`, `sandbox_unavailable` or `aborted`, with a cure. */
 export class ProcessFailed extends Error {

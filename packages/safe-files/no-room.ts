@@ -1,4 +1,4 @@
-import { codeOf } from '@pith/safe-files';
+import { codeOf } from './refused.ts';
 
 /** Whether something failed because the system had no room, which it may have later. */
 export function lacksRoom(error: unknown): boolean {
