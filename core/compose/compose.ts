@@ -1,7 +1,6 @@
 import type { DependencyContainer } from 'tsyringe';
 import { messageOf } from '../contract/index.ts';
 import { userHome } from '../trust/index.ts';
-import { examine } from './doctor.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
 import { createParts, type Get } from './parts.ts';
 import { readSandbox, settingsFor } from './sandbox-reading.ts';
@@ -77,8 +76,9 @@ function kernelOf(get: Get): Kernel {
     host,
     agents,
     router: get(MODEL_ROUTER),
-    doctor: () =>
-      examine({
+    async doctor() {
+      const { examine } = await import('./doctor.ts');
+      return examine({
         sandbox,
         host,
         agents,
@@ -89,7 +89,8 @@ function kernelOf(get: Get): Kernel {
         stopped: () => get(STOPPED).known(),
         deliveries: () => get(EVENT_SERVICES).notes(),
         jobs: () => get(JOBS).store,
-      }),
+      });
+    },
     findings: findings.list,
     async problems(agentId) {
       const found = await findings.problems(agentId);

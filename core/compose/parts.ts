@@ -2,7 +2,6 @@ import { withCure } from '@pith/plain-text';
 import 'reflect-metadata';
 import { container, instancePerContainerCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe';
 import { wantsContent } from '@pith/genai-spans';
-import { probeSandboxing } from '@pith/supervised-process';
 import { oncePromised, systemClock } from '@pith/promises';
 import { createAgents, createThreadStores, noticeOfQuestion, type Agents, type ThreadStores } from '../agent/index.ts';
 import { askedAlways, isAdmin, packageRoot } from '../declarations/index.ts';
@@ -82,7 +81,7 @@ function close(made: { close(): void | Promise<void> }): void | Promise<void> {
 function processTier(get: Get): (kernel: TierKernel) => ProcessTier {
   const { settings, options } = get(SANDBOX);
   const { env, trust } = options;
-  const bubblewrap = oncePromised(probeSandboxing);
+  const bubblewrap = oncePromised(async () => (await import('@pith/supervised-process')).probeSandboxing());
   const sandboxing = async () => (settings.extensions_sandbox === 'off' ? null : bubblewrap());
   const given = { packageRoot: packageRoot(), env, sandboxing, dataMb: settings.quotas.data_mb, writable: () => trust.writable() };
   return (kernel) => {

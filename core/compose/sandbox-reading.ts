@@ -203,12 +203,12 @@ export function sourceOf(
   given: Pick<DiscoverOptions, 'folders' | 'objects'> = {},
 ): Pick<HostOptions, 'source' | 'configOf'> {
   const { options, index } = reading;
-  const { trust, sandbox, switches } = options;
+  const { trust, sandbox, switches, isGuest = false } = options;
   const { data_dir: dataDirectory } = reading.settings;
   let declared: readonly string[] = []; // ids of what there was at the last look
   const settingsMeant = () => withIdsMeant(reading.settings, declared);
   const roots = sandboxRoots(sandbox, packageRoot(), options.only).filter(({ shipped }) => shipped || trust.level !== 'restricted');
-  /** It changes only when Pith is updated, or developed. */
+  /** It changes only when Pith is updated, or developed: a guest takes it as it was built. */
   const isBelow = ({ shipped }: Root) => shipped && roots.length > 1;
   let prefixes: ReadonlySet<string> = new Set();
   let ofAll: ReadonlySet<string> | undefined;
@@ -217,7 +217,7 @@ export function sourceOf(
     source: {
       async discover(at, polls = false) {
         const found = await discover({
-          roots: polls ? roots.map((root) => ({ ...root, unchanged: isBelow(root) })) : roots,
+          roots: polls || isGuest ? roots.map((root) => ({ ...root, unchanged: isBelow(root) })) : roots,
           ...given,
           agentPaths: reading.settings.agents.paths,
           index,

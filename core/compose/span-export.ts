@@ -4,7 +4,6 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type * as OpenTelemetry from '@opentelemetry/api';
 import { endpointOf, isCollected } from '@pith/genai-spans';
 import { systemClock, within } from '@pith/promises';
-import semver from 'semver';
 import type { Diagnostic } from '../contract/index.ts';
 import { packageRoot } from '../declarations/index.ts';
 import type { Trust } from '../trust/index.ts';
@@ -87,7 +86,8 @@ export function exportFindings(
   const endpoint = endpointOf(env);
   if (endpoint === null || require !== null) return [];
   const message = `no spans are sent to ${endpoint}: the package ${EXPORTER} is not installed`;
-  const version = semver.gte(node, '22.15.0') ? '0.301.0' : '0.223.1'; // from 0.300 on it needs that Node
+  const [major = 0, minor = 0] = node.split('.').map(Number);
+  const version = major > 22 || (major === 22 && minor >= 15) ? '0.301.0' : '0.223.1'; // from 0.300 on it needs Node 22.15
   return [{ severity: 'warning', code: 'exporter_missing', message, cure: `npm install ${EXPORTER}@${version}` }];
 }
 

@@ -51,8 +51,7 @@ export async function discover(options: DiscoverOptions): Promise<Discovery> {
     for (const directory of folders ?? []) {
       if (seen.has(directory)) continue; // the same folder by two ways
       seen.add(directory);
-      const known = unchanged ? index.folder(directory) : undefined;
-      const record = known?.fresh === false ? known : await readFolder(directory, agentFiles, index);
+      const record = await recordOf(directory, { agentFiles, index, unchanged });
       if ('severity' in record) diagnostics.push(record);
       else records.push(record);
       if ('unread' in record && record.unread !== undefined) diagnostics.push(record.unread);
@@ -61,7 +60,7 @@ export async function discover(options: DiscoverOptions): Promise<Discovery> {
   };
   const sandboxes: (Root & { readonly extensions: readonly FolderRecord[] })[] = [];
   for (const root of [...roots].sort((a, b) => Number(a.shipped) - Number(b.shipped))) {
-    const only = root.only && (await withDependencies(root.directory, root.only, index));
+    const only = root.only && (await withDependencies(root, root.only, index));
     sandboxes.push({
       ...root,
       only,
@@ -182,12 +181,24 @@ function ofAgentPath(
   return found;
 }
 
+interface Reading {
+  readonly agentFiles: AgentFiles | null;
+  readonly index: IndexFile;
+  /** It is as it was read before. */
+  readonly unchanged?: boolean | undefined;
+}
+
+async function recordOf(directory: string, { agentFiles, index, unchanged = false }: Reading): Promise<FolderRecord | Diagnostic> {
+  const known = unchanged ? index.folder(directory) : undefined;
+  return known?.fresh === false ? known : readFolder(directory, agentFiles, index);
+}
+
 /** Optional dependencies too: a build needs their contract. */
-async function withDependencies(sandbox: string, only: readonly string[], index: IndexFile): Promise<readonly string[]> {
+async function withDependencies({ directory, unchanged }: Root, only: readonly string[], index: IndexFile): Promise<readonly string[]> {
   const wanted = new Set(only);
   for (const id of wanted)
     for (const kind of ['extensions', 'agents']) {
-      const record = await readFolder(path.join(sandbox, kind, id), null, index);
+      const record = await recordOf(path.join(directory, kind, id), { agentFiles: null, index, unchanged });
       const manifest = 'declaration' in record ? record.declaration.manifest : null;
       for (const used of [...(manifest?.depends_on ?? []), ...(manifest?.optional_depends_on ?? [])]) wanted.add(used);
     }

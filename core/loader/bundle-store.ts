@@ -6,7 +6,7 @@ import { type Bundle, type Loader, Problem } from '../kernel/index.ts';
 import { codeOf } from '../contract/index.ts';
 import { importBundle } from './contract-shim.ts';
 import { FileRefused, stateFolder, type StateFolder, systemCure, systemReason } from '@pith/safe-files';
-import { bundle, type BundleRequest, bundleText } from './bundle.ts';
+import type { BundleRequest } from './bundle.ts';
 
 /** `ext/index.json` in the folder of a build. Files are relative to it. */
 export type ShippedIndex = Readonly<
@@ -63,6 +63,7 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
       if (made.digest === digest) return made.file;
       throw new Problem('bundle', 'bundle_failed', `the code of '${id}' has just changed`, { cure: 'try again' });
     }
+    const { bundle } = await import('./bundle.ts');
     const before = stampFolder(directory);
     const text = await bundle(requestOf(declaration, entry, file));
     // Sources that changed since they were declared must not be under the old digest, nor what was read while the same was written again.
@@ -75,6 +76,7 @@ export function createLoader(options: { readonly dataDirectory: string; readonly
     const { id, manifest, dynamic } = declaration;
     const entry = manifest?.entrypoint ?? '';
     const owner = id.slice(0, id.indexOf(':'));
+    const { bundleText } = await import('./bundle.ts');
     const text = await bundleText({ ...requestOf(declaration, entry, fileOf(declaration, entry)), owner, text: dynamic?.main ?? '' });
     const digest = sha256(text);
     const file = fileOf({ ...declaration, digest }, entry);

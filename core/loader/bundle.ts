@@ -1,4 +1,5 @@
-import { lacksRoom, startedByOther } from '@pith/supervised-process';
+import { lacksRoom } from '@pith/safe-files';
+import { startedByOther } from '@pith/supervised-process';
 import path from 'node:path';
 import type * as Esbuild from 'esbuild';
 import type { BuildFailure, Message, Plugin } from 'esbuild';

@@ -2,9 +2,8 @@ import { realpathSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Loader, OnLoadResult, Plugin } from 'esbuild';
-import { lacksRoom } from '@pith/supervised-process';
 import { notTextAt } from '@pith/plain-text';
-import { isBelow, isInside, readRegularFile, realPathOf } from '@pith/safe-files';
+import { isBelow, isInside, lacksRoom, readRegularFile, realPathOf } from '@pith/safe-files';
 import { FORBIDDEN, LARGEST_SOURCE, mustNot, oddDescription, WHAT_MAY, type ImportRules } from './import-rules.ts';
 
 /**

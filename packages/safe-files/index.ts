@@ -2,6 +2,7 @@ export { CacheFile } from './cache-file.ts';
 export { GuardedPlaces, type Guard } from './guarded-places.ts';
 export { Jail, type Entry } from './jail.ts';
 export { entriesOf, isBelow, isInside, isThere, linkTarget, namesIn, realPathOf } from './paths.ts';
+export { lacksRoom, NO_ROOM } from './no-room.ts';
 export { reachOf, type Reach } from './proven-folder.ts';
 export {
   codeOf,

@@ -24,5 +24,5 @@ export { HOST_VARIABLE, killHost, sweepRemains, type ExitOf } from './process-en
 export { familyOf, processEntry } from './process-table.ts';
 export { findProgram } from './programs.ts';
 export { runProgram } from './run-program.ts';
-export { lacksRoom, startedByOther, startProcess } from './start-process.ts';
+export { startedByOther, startProcess } from './start-process.ts';
 export { raiseOomScore, killWithParent, endOf } from './started.ts';

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess, type SpawnOptions } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { existsSync } from 'node:fs';
-import { codeOf } from '@pith/safe-files';
+import { codeOf, NO_ROOM } from '@pith/safe-files';
 
 /** Code `process_not_started`, `process_ended`, `sandbox_unavailable` or `aborted`, with a cure. */
 export class ProcessFailed extends Error {
@@ -43,24 +43,6 @@ export async function startProcess(argv: readonly string[], options: SpawnOption
   });
 }
 
-/** Whether something failed because the system had no room, which it may have later. */
-export function lacksRoom(error: unknown): boolean {
-  for (let each = error, depth = 0; each instanceof Error && depth < DEEPEST_CAUSE; each = each.cause, depth += 1) {
-    const code = codeOf(each);
-    if (code === 'process_not_started' || WHY.has(code)) return true;
-  }
-  return false;
-}
-
-const DEEPEST_CAUSE = 5;
-
-const WHY: ReadonlyMap<string, string> = new Map([
-  ['EMFILE', 'Pith has as many files open as it may'],
-  ['ENFILE', 'the system has as many files open as it may'],
-  ['EAGAIN', 'as many processes run as may'],
-  ['ENOMEM', 'no memory is left'],
-]);
-
 /**
  * For a library that starts a program synchronously in `start` and assumes success: rejects `process_not_started` with the reason, and
  * handles the child's error event.
@@ -88,7 +70,7 @@ const MADE = 'child_process';
 
 function notStarted(error: unknown): ProcessFailed {
   const code = codeOf(error);
-  const why = WHY.get(code);
+  const why = NO_ROOM.get(code);
   const { path } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' && path !== undefined)
     return new ProcessFailed('process_not_started', `a process could not be started: there is no program '${path}', or none that runs it`, {

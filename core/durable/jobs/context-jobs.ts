@@ -6,6 +6,7 @@ import type { Declaration } from '../../declarations/index.ts';
 import { givenTime, type HostJobs, type JobHandlers, jobText } from '../../kernel/index.ts';
 import { transactionPart } from '../../store/index.ts';
 import { didYouMean } from '@pith/plain-text';
+import { once } from '@pith/promises';
 import type { DeclaredJob, HoldKind, JobDeclaration } from './port.ts';
 import { hasEnded, isOfKernel, type JobRow, type NewJob, STATES } from './row.ts';
 import { infoOf } from './calls.ts';
@@ -37,7 +38,7 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
   const { id: extensionId } = declaration;
   const isOwn = (row: Pick<JobRow, 'name'> | null): boolean => row?.name.startsWith(`${extensionId}.`) ?? false;
   const owned = async (id: string): Promise<JobRow | null> => {
-    const row = await store.get(checked(TEXT, id, 'the id of a job'));
+    const row = await store.get(checked(schemas().text, id, 'the id of a job'));
     return isOwn(row) ? row : null;
   };
   const known = async (id: string): Promise<void> => {
@@ -57,7 +58,7 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
   const newJob = (name: string, payload: JsonValue, given: Options): NewJob => {
     const declared = declaredJob(declaration, name);
     const fullName = `${extensionId}.${name}`;
-    const { at, parent, inside, attempts, ...options } = checked(OPTIONS, given, 'the options of a job');
+    const { at, parent, inside, attempts, ...options } = checked(schemas().options, given, 'the options of a job');
     if (parent !== null && inside !== null) throw invalid('a job has a parent or is inside another, not both');
     return {
       ...options,
@@ -106,14 +107,14 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
       return (await owned(id)) !== null && woken(await store.resume(id, text));
     },
     async cancel(id, reason = 'it was cancelled') {
-      return (await owned(id)) !== null && woken(await store.cancel(id, checked(TEXT, reason, 'the reason')));
+      return (await owned(id)) !== null && woken(await store.cancel(id, checked(schemas().text, reason, 'the reason')));
     },
     async get(id) {
       const row = await owned(id);
       return row && service.info(row);
     },
     async list(filter = {}) {
-      const { name, state, limit, ...rest } = checked(FILTER, filter, 'the filter of jobs');
+      const { name, state, limit, ...rest } = checked(schemas().filter, filter, 'the filter of jobs');
       if (name !== undefined) declaredJob(declaration, name);
       const rows = await store.list({
         ...rest,
@@ -133,9 +134,9 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
       return service.finished(id, signal);
     },
     async schedule(id, timetable) {
-      const scheduleId = `${extensionId}.${checked(TEXT, id, 'the id of a timetable')}`;
+      const scheduleId = `${extensionId}.${checked(schemas().text, id, 'the id of a timetable')}`;
       if (timetable === null) return store.removeSchedule(scheduleId);
-      const { cron, zone, name, payload, missed, within = null } = checked(TIMETABLE, timetable, 'a timetable');
+      const { cron, zone, name, payload, missed, within = null } = checked(schemas().timetable, timetable, 'a timetable');
       const { name: fullName, version, payload: text, mostAttempts, tells } = newJob(name, payload, {});
       const job = { name: fullName, version, payload: text, mostAttempts, tells };
       await store.putSchedule({ id: scheduleId, cron, zone, job, missed, within, next: firstTick(cron, zone, clock.now()) });
@@ -145,14 +146,14 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
       const held = heldOf(declaration, what);
       if (pause === null) await store.release(held.kind, held.value);
       else {
-        const { until, reason } = checked(PAUSE, pause, 'a pause');
+        const { until, reason } = checked(schemas().pause, pause, 'a pause');
         await store.hold({ ...held, until: until === undefined ? null : givenTime(until, 'the end of a pause'), reason });
       }
       service.wake();
     },
     async note(job: Pick<Job, 'id' | 'fence'>, data: JsonValue) {
       const text = jobText(data, 'the note of a job');
-      const { id, fence } = checked(ATTEMPT, job, 'the job');
+      const { id, fence } = checked(schemas().attempt, job, 'the job');
       const isKept = (await owned(id)) !== null && (await store.note({ id, fence }, text));
       if (!isKept) throw new PithError('lease_lost', `job ${id}: another process has it`, { where: id, cure: 'end this attempt' });
     },
@@ -196,42 +197,53 @@ function declaredJob({ id, manifest, file }: Declaration, name: string): Declare
 
 const MOST_TEXT = 512;
 
-/** A name that people and rows may have. */
-const TEXT = z.custom<string>(
-  (text) => typeof text === 'string' && text !== '' && text.length <= MOST_TEXT && !text.includes('\0') && text.isWellFormed(),
-  `must be a text of 1 to ${MOST_TEXT} characters`,
-);
-const FROM_ONE = 'must be a whole number from 1';
-const COUNT = z.int(FROM_ONE).min(1, FROM_ONE);
-const MOST = `${FROM_ONE} to ${MOST_ATTEMPTS}`;
-const OR_NONE = TEXT.nullable().default(null);
-const OF_JOBS = { lane: TEXT.optional(), owner: TEXT.optional(), parent: TEXT.optional() };
-
-const OPTIONS = objectOf({
-  unique: OR_NONE,
-  onOpen: oneOf(['keep', 'replace', 'fail']).default('keep'),
-  sequence: OR_NONE,
-  at: z.custom<number>().optional(),
-  lane: OR_NONE,
-  owner: OR_NONE,
-  priority: z.int('must be a whole number').default(0),
-  parent: OR_NONE,
-  inside: OR_NONE,
-  preemptible: z.boolean('must be true or false').default(false),
-  attempts: z.int(MOST).min(1, MOST).max(MOST_ATTEMPTS, MOST).optional(),
+/** Made when an extension first uses a job: most starts need none of them. */
+const schemas = once(() => {
+  // A name that people and rows may have.
+  const text = z.custom<string>(
+    (given) => typeof given === 'string' && given !== '' && given.length <= MOST_TEXT && !given.includes('\0') && given.isWellFormed(),
+    `must be a text of 1 to ${MOST_TEXT} characters`,
+  );
+  const fromOne = 'must be a whole number from 1';
+  const count = z.int(fromOne).min(1, fromOne);
+  const most = `${fromOne} to ${MOST_ATTEMPTS}`;
+  const orNone = text.nullable().default(null);
+  return {
+    text,
+    options: objectOf({
+      unique: orNone,
+      onOpen: oneOf(['keep', 'replace', 'fail']).default('keep'),
+      sequence: orNone,
+      at: z.custom<number>().optional(),
+      lane: orNone,
+      owner: orNone,
+      priority: z.int('must be a whole number').default(0),
+      parent: orNone,
+      inside: orNone,
+      preemptible: z.boolean('must be true or false').default(false),
+      attempts: z.int(most).min(1, most).max(MOST_ATTEMPTS, most).optional(),
+    }),
+    filter: objectOf({
+      lane: text.optional(),
+      owner: text.optional(),
+      parent: text.optional(),
+      name: z.string().optional(),
+      state: oneOf(STATES).optional(),
+      limit: count.default(100),
+    }),
+    timetable: objectOf({
+      cron: text,
+      zone: text.default(localZone),
+      name: z.string(),
+      payload: z.custom<JsonValue>().default(null),
+      missed: oneOf(['once', 'skip']).default('once'),
+      within: count.optional(),
+    }),
+    paused: objectOf({ name: text.optional(), lane: text.optional(), owner: text.optional() }),
+    pause: objectOf({ until: z.custom<number>().optional(), reason: text }),
+    attempt: z.object({ id: text, fence: z.int() }, 'must be an object'),
+  };
 });
-const FILTER = objectOf({ ...OF_JOBS, name: z.string().optional(), state: oneOf(STATES).optional(), limit: COUNT.default(100) });
-const TIMETABLE = objectOf({
-  cron: TEXT,
-  zone: TEXT.default(localZone),
-  name: z.string(),
-  payload: z.custom<JsonValue>().default(null),
-  missed: oneOf(['once', 'skip']).default('once'),
-  within: COUNT.optional(),
-});
-const PAUSED = objectOf({ name: TEXT.optional(), lane: TEXT.optional(), owner: TEXT.optional() });
-const PAUSE = objectOf({ until: z.custom<number>().optional(), reason: TEXT });
-const ATTEMPT = z.object({ id: TEXT, fence: z.int() }, 'must be an object');
 
 function objectOf<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
   return z.strictObject(shape, 'must be an object');
@@ -254,7 +266,7 @@ function checked<Schema extends z.ZodType>(schema: Schema, given: unknown, what:
 
 /** Lanes and owners are an extension's own, as its names are. */
 function heldOf(declaration: Declaration, what: unknown): { readonly kind: HoldKind; readonly value: string } {
-  const [held, ...more] = Object.entries(checked(PAUSED, what, 'what is paused')) as [HoldKind, string][];
+  const [held, ...more] = Object.entries(checked(schemas().paused, what, 'what is paused')) as [HoldKind, string][];
   if (held === undefined || more.length > 0) throw invalid('what is paused is one thing', 'use one of: name, lane, owner');
   const [kind, value] = held;
   if (kind === 'name') declaredJob(declaration, value);

@@ -1,6 +1,5 @@
 export type { HandlerEnd, JobCall, LanePolicy } from '../../kernel/index.ts';
 export { infoOf } from './calls.ts';
-export { jobFindings } from './findings.ts';
 export { Jobs } from './jobs.ts';
 export { type KernelJob, kernelJob, type KernelJobs, PUBLISH_TICK } from './kernel-jobs.ts';
 export type { Attempt, Claim, Hold, HoldKind, JobDeclaration, JobFilter, JobStore, Outcome, ScheduleRow } from './port.ts';
@@ -10,3 +9,4 @@ export { JobService } from './service.ts';
 export { createJobStore, DONE, type SqliteJobStore } from './store.ts';
 export { ticksDue } from './timetables.ts';
 export { LONGEST_RETRY_MS, retryDelay } from './transitions.ts';
+export { holdOf } from './why-waiting.ts';

@@ -1,4 +1,4 @@
-import { lacksRoom } from '@pith/supervised-process';
+import { lacksRoom } from '@pith/safe-files';
 import { didYouMean } from '@pith/plain-text';
 import { setMaxListeners } from 'node:events';
 import { untilAborted, within } from '@pith/promises';

@@ -1,6 +1,5 @@
 import { type Clock, z } from 'pith';
 import { exclusively, type Exclusion } from '@pith/folder-changes';
-import { localTime } from '@pith/command-line';
 import { once } from '@pith/promises';
 import { fileBusy, stateFolder, type StateFolder } from '@pith/safe-files';
 import type { DraftOrigin } from '../contract.ts';
@@ -55,10 +54,4 @@ export class DraftRecords {
   remove(id: string): void {
     this.#folder.remove(`${id}.json`);
   }
-}
-
-/** Who wrote it and when, as the end of a sentence. */
-export function authorOf(origin: DraftOrigin | null): string {
-  if (origin === null) return 'who wrote it is not recorded';
-  return `written by the agent '${origin.agent}' in the conversation ${origin.threadId}, ${localTime(origin.at)}`;
 }

@@ -4,7 +4,7 @@ import { enumerated, notTextAt, printableLine } from '@pith/plain-text';
 import { lintSkill, type SkillFields } from '@pith/skill-files';
 import type { DraftOrigin, SkillComparison, SkillEvaluator, SkillFinding } from '../contract.ts';
 import { findingsIn } from '../trust/findings-in.ts';
-import { authorOf } from './draft-records.ts';
+import { authorOf } from './draft-author.ts';
 import type { DraftContent } from './draft-files.ts';
 
 /** In characters; what is longer nobody reads, and it is not accepted. */

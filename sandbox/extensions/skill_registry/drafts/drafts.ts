@@ -22,7 +22,7 @@ import type { Snapshot } from '../skill.ts';
 import { type DraftContent, isDraftId, writeDraft } from './draft-files.ts';
 import type { DraftRecord } from './draft-records.ts';
 import { howOf, takenBackBy } from './outside-changes.ts';
-import { lookAt, textOf, type Looked } from './draft-review.ts';
+import type { Looked } from './draft-review.ts';
 import { proposalCure } from './proposal-cure.ts';
 
 export interface DraftPorts {
@@ -108,6 +108,7 @@ export class Drafts implements SkillDrafts {
   async look(id: string): Promise<SkillDraft> {
     const looked = await this.#looked(id);
     const { origin, directory, content, why } = looked;
+    const { textOf } = await import('./draft-review.ts');
     return { id: looked.id, origin, directory, digest: content.digest, text: textOf(looked), why };
   }
 
@@ -234,6 +235,7 @@ export class Drafts implements SkillDrafts {
       text === undefined ? null : await parseSkillFile(text.bytes, { id, file: path.join(files.directory(id), text.path), mode: 'load' });
     const nearest = described === null ? [] : await this.#search(id, described.fields.description, snapshot);
     const origin = records.of(id);
+    const { lookAt } = await import('./draft-review.ts');
     return lookAt(context, {
       id,
       origin,

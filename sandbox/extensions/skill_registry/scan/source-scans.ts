@@ -2,7 +2,6 @@ import type { Clock, Diagnostic } from 'pith';
 import type { KeptScans } from './kept-scans.ts';
 import type { Skill } from '../skill.ts';
 import type { DraftRecords } from '../drafts/draft-records.ts';
-import { authorOf } from '../drafts/draft-records.ts';
 import type { DistrustOf, Trust } from '../trust/trust.ts';
 import { isInside } from '@pith/safe-files';
 import {
@@ -78,7 +77,7 @@ export class SourceScans {
       const other = taken.get(place);
       const scan = other === undefined ? await scanSource(source, before, scanOptions) : again(before, sourceTwice(source, other));
       if (place !== '') taken.set(place, other ?? source);
-      const checked = source.holdsDrafts === true ? draftsIn(scan, drafts) : await trust.check(source, scan);
+      const checked = source.holdsDrafts === true ? await draftsIn(scan, drafts) : await trust.check(source, scan);
       scans.set(directory, scan);
       checks.set(directory, checked);
       if (scan !== before) read.push(...scan.read);
@@ -160,8 +159,12 @@ function again(before: SourceScan | null, finding: Diagnostic): SourceScan {
 }
 
 /** Who wrote each draft. */
-function draftsIn({ skills }: SourceScan, records: DraftRecords): Checked {
-  const reasons = new Map([...skills.values()].map(({ directory, id }) => [directory, authorOf(records.of(id))]));
+async function draftsIn({ skills }: SourceScan, records: DraftRecords): Promise<Checked> {
+  const reasons = new Map<string, string>();
+  for (const { directory, id } of skills.values()) {
+    const { authorOf } = await import('../drafts/draft-author.ts'); // mostly there are no drafts
+    reasons.set(directory, authorOf(records.of(id)));
+  }
   return { distrustOf: ({ directory }) => ({ reason: reasons.get(directory) ?? '', isChange: false }), key: JSON.stringify([...reasons]) };
 }
 

@@ -1,9 +1,7 @@
 import { localTime } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
-import type { Diagnostic } from '../../contract/index.ts';
-import type { Hold, JobFilter, JobStore } from './port.ts';
-import { isOfKernel, type JobRow } from './row.ts';
-import { holdOf } from './why-waiting.ts';
+import type { Diagnostic } from '../contract/index.ts';
+import { type Hold, holdOf, isOfKernel, type JobFilter, type JobRow, type JobStore } from '../durable/index.ts';
 
 /** A process that serves begins what is due sooner. */
 const OVERDUE_MS = 60_000;
