@@ -8,7 +8,7 @@ import type { ModelRouter } from '../models/index.ts';
 import type { Findings } from './findings.ts';
 import { fails, isIgnored } from './problems.ts';
 import type { SandboxReading } from './sandbox-reading.ts';
-import { exportFindings, requireOf } from './span-export.ts';
+import { exportFindings, foldersOf } from './span-export.ts';
 import type { Trust } from '../trust/index.ts';
 import type { Agents, AgentStatus } from '../agent/index.ts';
 
@@ -74,7 +74,7 @@ export async function examine(dependencies: DoctorDependencies): Promise<DoctorR
   const ofNames = [...(await clashes(host, commands)), ...(await hiddenCommands(host, commands))];
   const ofHost = [...ofNames, ...(await host.providers.findings()), ...(await host.sandboxNotes())];
   const { skills, uncounted } = await countSkills(host);
-  const ofSpans = exportFindings(sandbox.options.env, requireOf(sandbox.options.trust));
+  const ofSpans = exportFindings(sandbox.options.env, foldersOf(sandbox.options.trust));
   const notes = [...ofModel, ...ofSpans, ...findings.list(), ...kept, ...(await ofDurable(dependencies, kept)), ...uncounted, ...ofHost];
   const failed =
     extensions.some((extension) => fails(extension) || extension.notes.some(isIgnored)) ||

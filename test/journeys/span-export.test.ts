@@ -1,5 +1,5 @@
-import { createServer } from 'node:http';
-import { createServer as createSocket, type AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { SpanKind } from '@opentelemetry/api';
 import { expect, it, onTestFinished } from 'vitest';
 import { exportFindings } from '../../core/compose/index.ts';
@@ -48,9 +48,13 @@ async function collector() {
     sent.push(JSON.parse(text) as Sent);
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
   });
+  return { sent, url: await addressOf(server) };
+}
+
+async function addressOf(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return { sent, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 function plain(value: Value): unknown {
@@ -80,19 +84,57 @@ it('U51 the .env and settings of a project name no collector', async () => {
   expect(sent).toEqual([]);
 });
 
-it('U51 a collector that never answers fails no command', async () => {
-  const silent = createSocket(() => undefined);
-  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void silent.close());
-  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+it('U51 a command ends long before a slow collector answers', async () => {
+  const answers: NodeJS.Timeout[] = [];
+  let hasAnswered = false;
+  const slow = createServer((_, response) => {
+    const answer = () => void response.end('{}', () => (hasAnswered = true));
+    answers.push(setTimeout(answer, 20_000)); // the limit is 2 s; the SDK gives up after 30 s
+  });
+  const url = await addressOf(slow);
+  onTestFinished(() => answers.forEach(clearTimeout));
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_TIMEOUT: '600000' };
-  expect((await chat(folderWith(SKILL), env)).code).toBe(0); // without the limit it would wait for ten minutes
+  expect((await chat(folderWith(SKILL), env)).code).toBe(0);
+  expect([answers.length, hasAnswered]).toEqual([1, false]);
 });
 
+const EXPORTER = 'node_modules/@opentelemetry/exporter-trace-otlp-http';
+const SDK = { 'node_modules/@opentelemetry/sdk-trace/index.js': '' };
+const exporter = (code: string, version = '0.57.0') => ({
+  [`${EXPORTER}/package.json`]: JSON.stringify({ version }),
+  [`${EXPORTER}/index.js`]: code,
+});
+
+it.each([
+  ['throws', { ...exporter('throw new Error("wrong Node")'), ...SDK }],
+  ['has another shape', { ...exporter('exports.Exporter = class {};'), ...SDK }],
+  ['brings another SDK', exporter('exports.OTLPTraceExporter = class {};')],
+])('U51 an exporter of the project that %s fails no command, and the one of Pith sends the spans', async (_, files) => {
+  const { sent, url } = await collector();
+  expect((await chat(folderWith({ ...SKILL, ...files }), { OTEL_EXPORTER_OTLP_ENDPOINT: url })).code).toBe(0);
+  expect(JSON.stringify(sent)).toContain('invoke_agent');
+});
+
+const COLLECTED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+
 it('U51 the doctor names the exporter for the running Node where it is missing', () => {
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
-  const cureFor = (node: string) => exportFindings(env, null, node).map(({ cure }) => cure);
+  const cureFor = (node: string) => exportFindings(COLLECTED, [folderWith({})], node).map(({ cure }) => cure);
   expect(cureFor('20.19.0')).toEqual(['npm install @opentelemetry/exporter-trace-otlp-http@0.223.1']);
   expect(cureFor('22.15.0')).toEqual(['npm install @opentelemetry/exporter-trace-otlp-http@0.301.0']);
-  expect(exportFindings({}, null, '22.15.0')).toEqual([]);
+  expect(exportFindings({}, [folderWith({})], '22.15.0')).toEqual([]);
+});
+
+it('U51 the doctor names the version of an exporter that cannot be loaded, why, and the right one', () => {
+  const of = (files: Readonly<Record<string, string>>) => exportFindings(COLLECTED, [folderWith(files)], '20.19.0');
+  expect(of({ ...exporter('throw new Error("wrong Node")', '0.301.0'), ...SDK })).toMatchObject([
+    {
+      code: 'exporter_missing',
+      message: expect.stringMatching(/exporter-trace-otlp-http 0\.301\.0 in .* cannot be loaded: wrong Node$/u) as unknown,
+      cure: 'npm install @opentelemetry/exporter-trace-otlp-http@0.223.1',
+    },
+  ]);
+  expect(of(exporter('exports.OTLPTraceExporter = class {};'))[0]?.message).toMatch(
+    /0\.57\.0 in .*: Cannot find module '@opentelemetry\/sdk-trace'$/u,
+  );
+  expect(of({ [`${EXPORTER}/package.json`]: '{' })[0]?.message).toMatch(/without a version in/u);
 });

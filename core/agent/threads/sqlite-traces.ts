@@ -7,17 +7,19 @@ const NEWEST = 'ORDER BY started DESC, id DESC LIMIT 1';
 /** A branch begins with a turn that did nothing. */
 const OWN = "id NOT LIKE '%/branch'";
 
-/** The turn of a name, and those of the same message that came after it. */
+/** The turn of a name, and the turns that it called; below an outermost turn also later ones of the same message. */
 export function readTrace(store: Store, named: string | null): TracedTurn | null {
   const row = named === null ? store.get(`${TURN} WHERE depth = 0 AND ${OWN} ${NEWEST}`) : rowOf(store, named);
   if (row === null) return null;
   const later = store.all(
-    `${TURN} WHERE correlation = ? AND started >= ? AND id <> ? ORDER BY started, id`,
+    `${TURN} WHERE correlation = ? AND started >= ? AND id <> ? ORDER BY started, depth, id`,
     row.correlation!,
     row.started!,
     row.id!,
   );
-  return new TraceReader(store, later).turn(row, true);
+  const reader = new TraceReader(store, later);
+  const turn = reader.turn(row);
+  return Number(row.depth) === 0 ? { ...turn, turns: reader.others() } : turn;
 }
 
 function rowOf(store: Store, named: string): SqlRow | null {
@@ -39,13 +41,13 @@ class TraceReader {
     this.#left = new Set(later);
   }
 
-  turn(row: SqlRow, isFirst = false): TracedTurn {
+  turn(row: SqlRow): TracedTurn {
     const id = String(row.id);
     const steps = this.#steps(id, Number(row.steps));
     return {
       id,
       threadId: String(row.thread),
-      agentId: fieldOf(row.agent, 'id') ?? '',
+      agentId: textIn(mapOf(row.agent), 'id') ?? '',
       correlationId: String(row.correlation),
       state: String(row.state),
       began: Number(row.started),
@@ -53,8 +55,13 @@ class TraceReader {
       inputTokens: Number(row.input),
       outputTokens: Number(row.output),
       steps,
-      turns: isFirst ? this.#take(() => true) : [],
+      turns: [],
     };
+  }
+
+  /** Those that no call has below it. */
+  others(): readonly TracedTurn[] {
+    return this.#take(() => true);
   }
 
   #steps(turnId: string, count: number): readonly TracedStep[] {
@@ -86,6 +93,7 @@ class TraceReader {
   #call(row: SqlRow, asked: readonly SqlRow[]): TracedCall {
     const key = `${String(row.turn)}/${String(row.step)}/${String(row.place)}`;
     const result = mapOf(row.result);
+    const error = result?.['error'];
     return {
       name: String(row.name),
       extensionId: String(row.extension),
@@ -93,8 +101,8 @@ class TraceReader {
       began: numberOf(row.began),
       ended: numberOf(row.ended),
       ok: typeof result?.['ok'] === 'boolean' ? result['ok'] : null,
-      error: fieldOf(JSON.stringify(result?.['error'] ?? null), 'code'),
-      title: typeof result?.['title'] === 'string' ? result['title'] : null,
+      error: isPlainMap(error) ? textIn(error, 'code') : null,
+      title: textIn(result, 'title'),
       approvals: asked.map(({ created, answered, answer }) => ({
         asked: Number(created),
         answered: numberOf(answered),
@@ -129,7 +137,7 @@ function mapOf(text: unknown): Readonly<Record<string, unknown>> | null {
   }
 }
 
-function fieldOf(text: unknown, name: string): string | null {
-  const value = mapOf(text)?.[name];
+function textIn(map: Readonly<Record<string, unknown>> | null, name: string): string | null {
+  const value = map?.[name];
   return typeof value === 'string' ? value : null;
 }

@@ -1,5 +1,5 @@
 import type { LanguageModel, ModelPart } from 'pith';
-import { scriptedModel, testKernel, type ScriptedStep } from 'pith/testing';
+import { fakeClock, scriptedModel, testKernel, type ScriptedStep } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { checkSpan, collectSpans } from '../../span-collector.ts';
 
@@ -121,13 +121,16 @@ it('U42 a turn that a tool calls is below that call, in the same trace', async (
 it('U42 the wait for approval is a span as long as it took', async () => {
   const spans = collectSpans();
   const model = scriptedModel([{ calls: [{ name: 'risky', input: {} }] }, { text: 'done' }]);
-  await using pith = await testKernel({ only: [], model, files: FILES });
+  const clock = fakeClock();
+  await using pith = await testKernel({ only: [], model, files: FILES, clock });
   expect((await pith.run('go')).reason).toBe('awaiting_approval');
   const [question] = await pith.kernel.approvals.list('test');
+  await clock.advance(90_000);
   await pith.kernel.approvals.answer(question!.id, { answer: 'once', by: 'ann' });
+  await clock.advance(5000); // after the answer
   for await (const event of pith.kernel.agents.run({ agent: 'main', threadId: 'test', resume: true })) void event;
   const wait = spans.find(({ name }) => name === 'await_approval risky');
   checkSpan(wait!);
   expect(wait).toMatchObject({ parent: 'invoke_agent main', attributes: { 'pith.approval.answer': 'once' }, from: question!.createdAt });
-  expect(wait!.to).toBeGreaterThanOrEqual(wait!.from!);
+  expect(wait!.to! - wait!.from!).toBe(90_000);
 });

@@ -77,3 +77,17 @@ it('U42 pith trace draws a turn: steps, calls, waits for approval and the turns 
   expect(await json(id.slice(0, 22))).toEqual(await json('test'));
   expect(await run('trace', 'nowhere', '--trust')).toMatchObject({ code: 1, err: expect.stringContaining('pith threads list') });
 });
+
+it('U42 pith trace of a called turn draws what that turn did alone, not its sisters', async () => {
+  const folder = folderWith();
+  const delegate = call('delegate_task', { agent_id: 'child', task: 'a part' });
+  const model = scriptedModel([delegate, { text: 'one' }, delegate, { text: 'two' }, { text: 'done' }]);
+  const pith = await testKernel({ only: ['delegation'], model, files: FILES, sandbox: path.join(folder, 'sandbox') });
+  await pith.run('go');
+  await pith.stop();
+  const json = async (...id: string[]) => JSON.parse((await cli(['trace', ...id, '--json', '--trust'], { cwd: folder, openKernel })).out);
+  const outer = await json();
+  const [one, two] = [0, 1].map((step) => outer.steps[step].calls[0].turns[0]);
+  expect([one.agentId, one.steps.length, two.id === one.id]).toEqual(['child', 1, false]);
+  expect(await json(one.id)).toEqual(one);
+});
