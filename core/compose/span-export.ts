@@ -128,7 +128,7 @@ function installedIn(folder: string): string | null {
 function versionIn(folder: string): string {
   try {
     const { version } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as { readonly version?: unknown };
-    return semver.valid(String(version)) ?? 'without a version';
+    return typeof version === 'string' && /^\d[\w.+-]{0,40}$/u.test(version) ? version : 'without a version';
   } catch {
     return 'without a version'; // its package.json is damaged or missing
   }
