@@ -85,8 +85,9 @@ function loggedThreads(threads: Threads, copies: Copies, record: Record): Thread
           return record(copy, 'beginTurn', [withoutFences(kept)], () => writer.beginTurn(begun));
         },
         recordStep: (turnId, step) => record(copy, 'recordStep', [turnId, withoutFences(step)], () => writer.recordStep(turnId, step)),
-        setCall: logged('setCall'),
-        finishCall: logged('finishCall'),
+        setCall: (call, state) => record(copy, 'setCall', [keyOf(call), state], () => writer.setCall(call, state)),
+        finishCall: (call, result, began) =>
+          record(copy, 'finishCall', [keyOf(call), result, began], () => writer.finishCall(call, result, began)),
         recordResults: logged('recordResults'),
         setState: logged('setState'),
         compact: logged('compact'),
@@ -369,6 +370,10 @@ class Copy {
     this.last = entries.at(-1)!;
     for (const { resolve } of done) resolve();
   }
+}
+
+function keyOf({ turnId, step, index }: Parameters<ThreadWriter['setCall']>[0]) {
+  return { turnId, step, index };
 }
 
 /** The fences of those that wait for a turn are of this process. */
