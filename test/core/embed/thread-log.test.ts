@@ -225,8 +225,8 @@ describe('U45 a program with a store of its own', () => {
 
   it('U45 ends a run whose tools run side by side where the store is gone for good; removing fails with a code, and removes nothing', async () => {
     const log = mapLog();
-    let isGone = false;
-    const gone = () => (isGone ? Promise.reject(new Error('no connection')) : Promise.resolve());
+    let [isGone, isBack] = [false, false];
+    const gone = () => (isGone && !isBack ? Promise.reject(new Error('no connection')) : Promise.resolve());
     const store: ThreadLog = {
       ...log,
       append: async (...given) => (await gone(), log.append(...given)),
@@ -239,7 +239,7 @@ describe('U45 a program with a store of its own', () => {
       code: 'database_failed',
       message: expect.stringContaining("'remove' failed"),
     });
-    isGone = false;
+    isBack = true;
     expect(await pith.threads.messages('t')).toHaveLength(2);
     model.add({ text: 'end' });
     expect(await pith.resume('t').result).toMatchObject({ status: 'done', text: 'end' });
