@@ -90,6 +90,12 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
     /** Writes an event in the transaction of `statement`, for modules with rows in the same file. Returns its id; throws as `publish`. */
     append: (statement: Statement, topic: string, payload: object, options?: PublishOptions): number =>
       write(statement, prepare(topic, payload, options)),
+    /** Deletes the events of a key, also those that wait. */
+    forget: (key: string): Promise<void> =>
+      store.write((statement) => {
+        statement('DELETE FROM deliveries WHERE event IN (SELECT id FROM events WHERE key = ?)', key);
+        statement('DELETE FROM events WHERE key = ?', key);
+      }),
     /** Publishes `schedule.due` at each tick of a schedule that names a handler. */
     tickJob: kernelJob(PUBLISH_TICK, SIDE_BY_SIDE, publishTick),
     /** Forgets what an older Pith has planned for other schedules than these. */

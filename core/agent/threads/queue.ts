@@ -53,6 +53,10 @@ export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock)
     }
   }
 
+  return queueOf(acquire);
+}
+
+export function queueOf(acquire: ThreadQueue['acquire']): ThreadQueue {
   return {
     acquire,
     async run(threadId, task, signal) {

@@ -21,7 +21,7 @@ interface ThreadStoreOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** Made before: its tables must be there before a transaction begins. */
-  readonly journal: Pick<Journal, 'append'>;
+  readonly journal: Pick<Journal, 'append' | 'forget'>;
   readonly leases: Leases;
   withoutSecrets<T>(value: T): T;
   /** Of the project; null: none are kept. */
@@ -51,7 +51,8 @@ export function createThreadStores(options: ThreadStoreOptions): ThreadStores {
     approvals: createSqliteApprovals(store, clock, events, permissions),
     queue: createThreadQueue(leases, clock),
   };
-  const { threads, approvals, queue } = log === null ? here : loggedStores(here, log, { store, clock });
+  const forget = (threadId: string) => journal.forget(keyOf(threadId));
+  const { threads, approvals, queue } = log === null ? here : loggedStores({ stores: here, store, clock, log, forget });
   return {
     threads: sealedThreads(threads),
     approvals: { ...approvals, ...createAnswerWaiting(approvals, threads, leases, clock) },

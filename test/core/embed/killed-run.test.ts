@@ -24,6 +24,7 @@ it.each(['log:', ''])(
       await endsHere(killed);
     }
   },
+  60_000 + POINTS * 15_000,
 );
 
 type Begun = Awaited<ReturnType<typeof begun>>;

@@ -1,0 +1,286 @@
+import { untilAborted } from '@pith/promises';
+import { messageOf, PithError } from '../../contract/index.ts';
+import type { Fence } from '../../store/index.ts';
+import type { ApprovalStore } from './approval.ts';
+import { begunThread, operationsOn, parseEntry } from './log-entry.ts';
+import { type ThreadHold, type ThreadQueue, threadOf } from './queue.ts';
+import type { Threads } from './thread.ts';
+import type { ThreadLog } from './thread-log.ts';
+
+export interface Stores {
+  readonly threads: Threads;
+  readonly approvals: ApprovalStore;
+  readonly queue: ThreadQueue;
+}
+
+export interface Replaying {
+  /** The same stores at another time, which publish nothing: for what has been done before. */
+  storesAt(now: () => number): Omit<Stores, 'queue'>;
+  /** Drops from memory what else there is of a conversation. */
+  forget(threadId: string): Promise<void>;
+}
+
+/** How many conversations that nobody works on stay in memory. */
+const IDLE = 16;
+/** Entries that are asked for at once. */
+const PAGE = 500;
+
+/** What is in memory of the log. */
+export class Copies {
+  /** By the id of the conversation's first thread, that was used last at the end. */
+  readonly #copies = new Map<string, Copy>();
+
+  constructor(
+    private readonly stores: Stores,
+    private readonly log: ThreadLog,
+    private readonly replaying: Replaying,
+  ) {}
+
+  /** As `ThreadQueue.acquire`; the conversation is as the log has it. */
+  async acquire(threadId: string, signal?: AbortSignal): Promise<ThreadHold> {
+    const copy = this.#copyOf(threadId);
+    copy.users += 1;
+    const leave = () => this.#left(copy);
+    const hold = await this.stores.queue.acquire(threadId, signal).catch(async (error: unknown) => {
+      await leave();
+      throw error;
+    });
+    let released: Promise<void> | undefined;
+    try {
+      if (copy.holds === 0) await this.#restore(copy, hold.fence, signal);
+      copy.holds += 1;
+    } catch (error) {
+      await hold.release();
+      await leave();
+      throw error;
+    }
+    const release = async () => {
+      copy.holds -= 1;
+      await hold.release().finally(leave);
+    };
+    return { ...hold, release: () => (released ??= release()) };
+  }
+
+  /** That of a thread which is held. */
+  held(fence: Fence): Copy {
+    return this.#copyOf(threadOf(fence));
+  }
+
+  /** The conversation is as the log has it, or as who holds it in this process has it. */
+  async refresh(threadId: string): Promise<void> {
+    if (this.#copyOf(threadId).holds === 0) await this.within(threadId, async () => undefined);
+  }
+
+  /** For whoever writes without working on the thread. */
+  async within<T>(threadId: string, act: (copy: Copy) => Promise<T>): Promise<T> {
+    const copy = this.#copyOf(threadId);
+    if (copy.holds > 0) return act(copy);
+    copy.users += 1;
+    const restored = async ({ fence }: ThreadHold) => {
+      await this.#restore(copy, fence);
+      return act(copy);
+    };
+    return this.stores.queue.run(copy.id, restored).finally(() => this.#left(copy));
+  }
+
+  async remove(copy: Copy, act: () => Promise<void>): Promise<void> {
+    this.#spoilBelow(copy);
+    await act();
+    copy.failure = new PithError('thread_unknown', `there is no thread '${copy.id}' any more`); // what is in memory is not what the log has
+    await answered(copy.id, 'remove', () => this.log.remove(copy.id));
+  }
+
+  async list(limit: number) {
+    const ids = await answered('', 'list', () => this.log.list(limit));
+    const found = await Promise.all(
+      ids.map(async (id) => {
+        const [first] = await answered(id, 'read', () => this.log.read(id, 0, 1));
+        return first === undefined ? null : begunThread(parseEntry(first, id, 1));
+      }),
+    );
+    return found.filter((thread) => thread !== null);
+  }
+
+  /** Of the conversation to which a thread belongs: that of a turn which called it and is under way, else its own. */
+  #copyOf(threadId: string): Copy {
+    let copy: Copy | undefined;
+    for (let id = threadId; copy === undefined && id.includes('/');) {
+      id = id.slice(0, id.lastIndexOf('/'));
+      const above = this.#copies.get(id);
+      if (above !== undefined && above.holds > 0) copy = above;
+    }
+    copy ??= this.#copies.get(threadId) ?? new Copy(threadId, this.log);
+    this.#copies.delete(copy.id);
+    this.#copies.set(copy.id, copy);
+    return copy;
+  }
+
+  /** Reads what has been added since it was read last. */
+  async #restore(copy: Copy, fence: Fence, signal?: AbortSignal): Promise<void> {
+    await copy.written();
+    if (copy.failure === null && copy.length > 0) {
+      const [last, ...added] = await this.#read(copy.id, copy.length - 1, signal);
+      if (last === copy.last) return this.#replay(copy, added, fence);
+    }
+    const entries = await this.#read(copy.id, 0, signal);
+    await this.#forget(copy, fence);
+    await this.#replay(copy, entries, fence);
+  }
+
+  async #read(id: string, from: number, signal?: AbortSignal): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (;;) {
+      const reading = answered(id, 'read', () => this.log.read(id, from + found.length, PAGE));
+      const page = await (signal === undefined ? reading : untilAborted(reading, signal));
+      for (const entry of page) found.push(entry);
+      if (page.length < PAGE) return found;
+    }
+  }
+
+  async #replay(copy: Copy, entries: readonly string[], fence: Fence): Promise<void> {
+    if (entries.length === 0) return;
+    let now = 0;
+    const stores = this.replaying.storesAt(() => now);
+    const operations = operationsOn(stores, fence);
+    for (const text of entries) {
+      try {
+        const { at, name, given } = parseEntry(text, copy.id, copy.length + 1);
+        now = at;
+        await (operations[name] as (...all: readonly unknown[]) => Promise<void>)(...given);
+      } catch (error) {
+        copy.failure = error instanceof PithError ? error : failed(copy.id, `entry ${copy.length + 1} cannot be read`, error);
+        throw copy.failure;
+      }
+      copy.length += 1;
+      copy.last = text;
+    }
+  }
+
+  /** In memory alone. */
+  async #forget(copy: Copy, fence: Fence): Promise<void> {
+    if (copy.length === 0 && copy.failure === null) return;
+    const { threads, approvals } = this.stores;
+    this.#spoilBelow(copy);
+    if ((await threads.find(copy.id)) !== null) await threads.writer(fence).remove(copy.id);
+    await approvals.forget(copy.id, fence);
+    await this.replaying.forget(copy.id);
+    copy.empty();
+  }
+
+  /** Conversations whose rows go with it: theirs are ids that a program might also give to what an agent calls. */
+  #below({ id }: Copy): readonly Copy[] {
+    return [...this.#copies.values()].filter((other) => other.id.startsWith(`${id}/`));
+  }
+
+  /** Their rows are about to go, and are read again. */
+  #spoilBelow(copy: Copy): void {
+    for (const other of this.#below(copy)) other.failure ??= failed(other.id, 'it has left the memory', 'with a thread above it');
+  }
+
+  /** Somebody does not need it any more; of those that nobody needs, few stay. */
+  async #left(copy: Copy): Promise<void> {
+    copy.users -= 1;
+    const idle = [...this.#copies.values()].filter(({ users }) => users === 0);
+    for (const old of idle.slice(0, -IDLE)) {
+      if (this.#below(old).length > 0) continue;
+      await this.stores.queue.run(old.id, ({ fence }) => this.#forget(old, fence));
+      if (old.users === 0) this.#copies.delete(old.id);
+    }
+  }
+}
+
+interface Waiting {
+  readonly entry: string;
+  act(): Promise<unknown>;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** A conversation in memory. */
+export class Copy {
+  /** Entries of the log that are in it, and the last of them. */
+  length = 0;
+  last: string | null = null;
+  /** It is not what the log has. */
+  failure: PithError | null = null;
+  /** Who works in it, or waits to. */
+  users = 0;
+  /** Who works in it. */
+  holds = 0;
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | null = null;
+
+  constructor(
+    readonly id: string,
+    private readonly log: ThreadLog,
+  ) {}
+
+  /** Acts in memory, and adds the entry to the log. What is recorded at once, or while others are added, is added together. */
+  record(entry: string, act: () => Promise<unknown>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ entry, act, resolve, reject });
+      this.#writing ??= this.#write();
+    });
+  }
+
+  /** Resolves when nothing is being added. */
+  async written(): Promise<void> {
+    await this.#writing;
+  }
+
+  empty(): void {
+    [this.length, this.last, this.failure] = [0, null, null];
+  }
+
+  async #write(): Promise<void> {
+    await Promise.resolve(); // others of this tick
+    while (this.#waiting.length > 0) await this.#add(this.#waiting.splice(0));
+    this.#writing = null;
+  }
+
+  async #add(batch: readonly Waiting[]): Promise<void> {
+    const acted = await Promise.allSettled(batch.map(({ act }) => (this.failure === null ? act() : Promise.reject(this.failure))));
+    const done: Waiting[] = [];
+    for (const [at, outcome] of acted.entries()) {
+      if (outcome.status === 'fulfilled') done.push(batch[at]!);
+      else batch[at]!.reject(outcome.reason);
+    }
+    if (done.length === 0) return;
+    const entries = done.map(({ entry }) => entry);
+    try {
+      if (!(await answered(this.id, 'append', () => this.log.append(this.id, this.length, entries)))) throw taken(this.id);
+    } catch (error) {
+      this.failure = error as PithError;
+      for (const { reject } of done) reject(error);
+      return;
+    }
+    this.length += entries.length;
+    this.last = entries.at(-1)!;
+    for (const { resolve } of done) resolve();
+  }
+}
+
+async function answered<T>(threadId: string, what: keyof ThreadLog, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    throw failed(threadId, `'${what}' failed`, error);
+  }
+}
+
+function failed(threadId: string, what: string, cause: unknown): PithError {
+  const of = threadId === '' ? '' : ` of thread '${threadId}'`;
+  return new PithError('database_failed', `store${of}: ${what}: ${messageOf(cause)}`, {
+    cause,
+    retryable: true,
+    cure: 'what was done until then is kept; run it again when the store works',
+  });
+}
+
+function taken(threadId: string): PithError {
+  return new PithError('thread_busy', `thread '${threadId}' was written by somebody else while a turn ran in it here`, {
+    where: threadId,
+    retryable: true,
+    cure: 'wait until it has ended there, then send the message again',
+  });
+}
