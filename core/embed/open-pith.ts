@@ -26,13 +26,11 @@ import { systemClock } from '@pith/promises';
 import { isBelow } from '@pith/safe-files';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
 import { partsOf } from './models.ts';
-import { agentsOf, assistantOf, DELEGATION, refuseUnusable } from './agents.ts';
+import { agentsOf, assistantOf, refuseUnusable } from './agents.ts';
 import type { EmbeddedSkill, Pith, PithOptions } from './options.ts';
 import { nobody, type RunPorts, startRun } from './run.ts';
+import { DELEGATION, SHIPPED } from './shipped.ts';
 import { toolsOf } from './tools.ts';
-
-/** What a program needs of what ships; the rest it names. */
-const SHIPPED = ['skill_registry', 'skill_search', 'openai_compatible', 'anthropic', 'offline'];
 
 /** Opens a kernel in this process, over what the options name alone. Rejects `settings_invalid` and what a start may fail with. */
 export async function openPith(options: PithOptions): Promise<Pith> {
