@@ -35,15 +35,15 @@ export interface AgentSpec {
 
 /** A message in the form of models and threads: plain JSON. */
 export type Message = LanguageModelV3Message;
+export type Usage = Readonly<Record<'inputTokens' | 'outputTokens', number>>;
 
-export type Usage = Readonly<Record<'inputTokens' | 'outputTokens', number> & { cost?: number }>;
-
-/** Limits of one turn below its agent's: a channel, task or saved skill can only narrow. `max_cost` (dollars) refuses models without a price. */
+/** Limits of one turn below its agent's: a channel, task or saved skill can only narrow. `maxCost`: dollars; a model without a price is refused. */
 export interface TurnPolicy {
   /** `extension/tool` or extension ids; absent: all tools of the agent. */
   readonly allowTools?: readonly string[];
   readonly denyTools?: readonly string[];
-  readonly limits?: Partial<AgentSpec['limits'] & Record<'max_cost', number>>;
+  readonly limits?: Partial<AgentSpec['limits']>;
+  readonly maxCost?: number;
   /** Both override the agent's. */
   readonly model?: string;
   readonly effort?: AgentSpec['effort'];
@@ -165,7 +165,7 @@ export type TurnEvent =
       /** Only `once` and `no` answer it, not `always`. */
       readonly once?: true;
     }
-  /** `usage`: of the turn so far, with all its calls; `request`: of this one request to its model; `cost`: dollars, absent without a price. */
+  /** `usage`: of the turn so far, with all its calls; `request`: of this one request to its model. */
   | { readonly type: 'step-end'; readonly step: number; readonly usage: Usage; readonly request: Usage }
   | {
       readonly type: 'turn-end';

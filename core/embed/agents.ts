@@ -5,10 +5,7 @@ import { DEFAULT_LIMITS } from '../trust/index.ts';
 import { EMBEDDED } from './embedded.ts';
 import type { EmbeddedAgent, PithOptions } from './options.ts';
 import { policyOf } from './run-limits.ts';
-
-/** Of whoever may call others: the tools for that, of an extension that ships. */
-export const DELEGATION = 'delegation';
-const DELEGATION_TOOLS = [`${DELEGATION}/list_agents`, `${DELEGATION}/delegate_task`];
+import { DELEGATION, DELEGATION_TOOLS, SKILL_TOOLS } from './shipped.ts';
 
 /** The agents that a program gives. Throws `settings_invalid`. */
 export function agentsOf(options: PithOptions): readonly AgentSpec[] {
@@ -32,7 +29,7 @@ export function assistantOf(options: PithOptions): AgentSpec {
 function specOf({ id, limits = {}, ...given }: EmbeddedAgent, { tools = {}, extensions = [], limits: most = {} }: PithOptions): AgentSpec {
   const named = (name: string) => (Object.hasOwn(tools, name) ? `${EMBEDDED}/${name}` : name);
   const wanted = extensions.map((each) => (typeof each === 'string' ? path.basename(each) : each.id));
-  const { usesTools = [EMBEDDED, 'skill_registry', ...wanted], findsTools, delegatesTo = [] } = given;
+  const { usesTools = [EMBEDDED, SKILL_TOOLS, ...wanted], findsTools, delegatesTo = [] } = given;
   const mayCall = usesTools.some((name) => name === '*' || name.split('/', 1)[0] === DELEGATION);
   return {
     name: id,

@@ -17,7 +17,7 @@ import {
   sourceOf,
   THREAD_LOG,
 } from '../compose/index.ts';
-import { MANIFEST_FILE, packageRoot, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
+import { MANIFEST_FILE, packageRoot, settingsFindings, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
 import { createLoader } from '../loader/index.ts';
 import { routerTo } from '../models/index.ts';
 import { type Trust, trustOf } from '../trust/index.ts';
@@ -26,13 +26,11 @@ import { systemClock } from '@pith/promises';
 import { isBelow } from '@pith/safe-files';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
 import { partsOf } from './models.ts';
-import { agentsOf, assistantOf, DELEGATION, refuseUnusable } from './agents.ts';
+import { agentsOf, assistantOf, refuseUnusable } from './agents.ts';
 import type { EmbeddedSkill, Pith, PithOptions } from './options.ts';
 import { nobody, type RunPorts, startRun } from './run.ts';
+import { DELEGATION, SHIPPED } from './shipped.ts';
 import { toolsOf } from './tools.ts';
-
-/** What a program needs of what ships; the rest it names. */
-const SHIPPED = ['skill_registry', 'skill_search', 'openai_compatible', 'anthropic', 'offline'];
 
 /** Opens a kernel in this process, over what the options name alone. Rejects `settings_invalid` and what a start may fail with. */
 export async function openPith(options: PithOptions): Promise<Pith> {
@@ -101,6 +99,7 @@ async function openKernel(options: PithOptions, agents: readonly AgentSpec[], te
   const sandbox = options.sandbox === undefined ? path.join(temporary.path, 'sandbox') : folderAt(options.sandbox, 'sandbox');
   const folder = typeof store === 'string' && store !== 'memory' ? path.resolve(store) : null;
   const dataDirectory = folder ?? path.join(temporary.path, 'data');
+  await refuseSettings(options.settings);
   const { ships, folders, objects } = extensionsIn(options, agents);
   const parts = createParts().createChildContainer();
   part(parts, LOADER, () => loaderOf(createLoader({ dataDirectory, packageRoot: packageRoot() }), objects));
@@ -161,6 +160,11 @@ function extensionFolder(given: string): string {
   const folder = folderAt(given, 'extensions');
   if (existsSync(path.join(folder, MANIFEST_FILE))) return folder;
   throw new PithError('settings_invalid', `extensions: ${folder} has no ${MANIFEST_FILE}`, { cure: 'name the folder of an extension' });
+}
+
+async function refuseSettings(settings: PithOptions['settings']): Promise<void> {
+  const [wrong] = settings === undefined ? [] : await settingsFindings(settings, 'settings');
+  if (wrong !== undefined) throw new PithError('settings_invalid', `settings: ${wrong.message}`, { cure: wrong.cure ?? 'correct it' });
 }
 
 /** Whoever gives an extension counts on it. Throws what is wrong with its declaration. */

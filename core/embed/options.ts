@@ -1,7 +1,7 @@
 import type { ThreadLog } from '../agent/index.ts';
 import type { AgentSpec, Clock, ExtensionContext, JsonValue, LanguageModel, Tool, ToolCall, TurnEvent } from '../contract/index.ts';
 
-type Usage = Pick<Extract<TurnEvent, { type: 'turn-end' }>['usage'], 'inputTokens' | 'outputTokens'>;
+type Usage = Extract<TurnEvent, { type: 'turn-end' }>['usage'];
 
 /** Any schema by the Standard Schema convention that gives JSON Schema, such as one of zod 4; or a JSON Schema. */
 export type OutputSchema<Output = unknown> =

@@ -29,8 +29,8 @@ export class RunLimits {
   }
 
   /** What is left for the next turn. */
-  get policy(): NonNullable<TurnPolicy['limits']> {
+  get policy(): Pick<TurnPolicy, 'limits' | 'maxCost'> {
     const { cost } = this.left;
-    return { ...policyOf(this.left), ...(cost === undefined ? {} : { max_cost: cost }) };
+    return { limits: policyOf(this.left), ...(cost === undefined ? {} : { maxCost: cost }) };
   }
 }

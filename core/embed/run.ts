@@ -1,5 +1,5 @@
 import { type AgentSpec, type Clock, PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
-import { type Approval, sumOf } from '../agent/index.ts';
+import { type Approval, sumOf, type Usage } from '../agent/index.ts';
 import type { Kernel } from '../compose/index.ts';
 import { EMBEDDED } from './embedded.ts';
 import { RunEvents } from './events.ts';
@@ -52,7 +52,6 @@ export function startRun<Output>(request: RunRequest, ports: RunPorts): Run<Outp
 }
 
 type End = Extract<TurnEvent, { type: 'turn-end' }>;
-type Usage = End['usage'];
 
 class RunningRun {
   /** Of the turns that have ended. */
@@ -104,7 +103,7 @@ class RunningRun {
     const common = { agent, threadId: thread, channelId: 'embed', ...(userId === undefined ? {} : { userId }) };
     let next: Pick<TurnRequest, 'input' | 'resume'> = text === null ? { resume: true } : { input: text };
     for (;;) {
-      const policy = { limits: this.#limits.policy, ...(model === undefined ? {} : { model }) };
+      const policy = { ...this.#limits.policy, ...(model === undefined ? {} : { model }) };
       const end = await this.#read({ ...common, ...next, policy });
       if (end.reason === 'error') throw failureOf(end);
       if (end.reason !== 'awaiting_approval') return this.#result(end.reason, end, []);
@@ -128,12 +127,12 @@ class RunningRun {
     }
     if (end === undefined) throw new PithError('internal', 'a turn ended without its last event');
     this.#limits.spend({ ms: clock.now() - began });
-    if (end.reason !== 'awaiting_approval') await this.#ended(turn, end);
+    if (end.reason !== 'awaiting_approval') await this.#ended(turn, end.usage);
     return end;
   }
 
   /** What a turn that goes on has used is told with its end. */
-  async #ended(turn: string | null, { usage }: End): Promise<void> {
+  async #ended(turn: string | null, usage: Usage): Promise<void> {
     this.#usage = sumOf(this.#usage, usage);
     const { steps, calls } = turn === null ? { steps: 0, calls: 0 } : await this.ports.kernel.threads.delegated(turn);
     const tokens = usage.inputTokens + usage.outputTokens;

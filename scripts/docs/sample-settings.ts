@@ -10,6 +10,7 @@ const EXAMPLES: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['models.standard', 'openai/gpt-5-mini'],
   ['models.thinking', 'anthropic/claude-opus-4-1'],
   ['effort', 'medium'],
+  ['prices', { 'openai/some-model': { input: 2.5, output: 10 } }],
   ['providers', { openai: { base_url: 'http://127.0.0.1:1234/v1', api_key_env: 'OPENAI_API_KEY' } }],
   ['agents.paths', ['../shared-agents']],
   ['data_dir', 'data'],

@@ -159,7 +159,7 @@ describe('house rules', () => {
     expect(EXTENSIONS.length).toBeGreaterThan(3);
     expect([...new Set(found)]).toEqual([
       'core/cli/commands/new-project.ts', // a test of a new project, which names what its agent names
-      'core/embed/open-pith.ts', // what a program has without naming it: skills and models
+      'core/embed/shipped.ts', // what a program has without naming it: skills and models
       'core/store/key-value.ts', // the name of a table, not of an extension
     ]);
   });

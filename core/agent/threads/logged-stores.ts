@@ -55,7 +55,7 @@ function loggedThreads(threads: Threads, copies: Copies, record: RecordOperation
     unfinished: (threadId) => after(threadId, () => threads.unfinished(threadId)),
     last: (threadId) => after(threadId, () => threads.last(threadId)),
     keyed: (threadId, key) => after(threadId, () => threads.keyed(threadId, key)),
-    usage: (threadId) => after(threadId, () => threads.usage(threadId)),
+    usage: (threadId, since) => after(threadId, () => threads.usage(threadId, since)),
     list: (limit) => copies.list(limit),
     delegated: (turnId) => threads.delegated(turnId),
     trace: (named) => threads.trace(named),

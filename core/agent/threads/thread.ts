@@ -15,7 +15,8 @@ import type { TracedTurn } from './traces.ts';
 
 export type Retain = NonNullable<Extract<ToolResult, { ok: true }>['retain']>;
 export type TurnEndReason = TopicMap['turn.ended']['reason'];
-export type Usage = TopicMap['turn.ended']['usage'];
+/** `cost`: dollars; absent: of a part of it the price is not known. */
+export type Usage = TopicMap['turn.ended']['usage'] & { readonly cost?: number };
 
 export interface ThreadRecord {
   readonly id: string;

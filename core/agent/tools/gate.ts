@@ -124,16 +124,11 @@ function isNamed(entries: readonly string[], extensionId: string, tool: string):
   return entries.some((entry) => entry === '*' || names.some((name) => entry === name || entry === `${name}/${tool}`));
 }
 
-/** Of a turn; without `max_cost` it may cost anything. */
-export type TurnLimits = AgentSpec['limits'] & Pick<NonNullable<TurnPolicy['limits']>, 'max_cost'>;
-
 /** Limits only shrink. */
-export function narrowed(limits: TurnLimits, by: TurnPolicy['limits']): TurnLimits {
+export function narrowed(limits: AgentSpec['limits'], by: Partial<AgentSpec['limits']> | undefined): AgentSpec['limits'] {
   if (by === undefined) return limits;
-  const least = (key: keyof TurnLimits) => Math.min(limits[key] ?? Infinity, by[key] ?? Infinity);
-  const cost = least('max_cost');
+  const least = (key: keyof AgentSpec['limits']) => Math.min(limits[key], by[key] ?? Infinity);
   return {
-    ...(cost === Infinity ? {} : { max_cost: cost }),
     max_turns: least('max_turns'),
     max_tool_calls: least('max_tool_calls'),
     max_tokens: least('max_tokens'),

@@ -1,7 +1,6 @@
 import { counted } from '@pith/plain-text';
-import { PithError, type TurnRequest } from '../../contract/index.ts';
+import { type AgentSpec, PithError, type TurnRequest } from '../../contract/index.ts';
 import { costOf } from '../../models/index.ts';
-import type { TurnLimits } from '../tools/gate.ts';
 import type { Charge, Usage } from '../threads/thread.ts';
 import type { RunningTurn, TurnEnd } from './running-turn.ts';
 
@@ -108,9 +107,7 @@ export function spendCalls(turn: RunningTurn, calls: number): void {
 /** Throws `settings_invalid` where the cost is limited, of the turn or of one that called it, and its model has no price. */
 export function refuseUnpriced({ deps, plan, parent }: Pick<RunningTurn, 'deps' | 'plan' | 'parent'>): void {
   const { ref } = plan.model;
-  const isLimited = [plan.limits, ...[...callers(parent)].map((caller) => caller.plan.limits)].some(
-    ({ max_cost }) => max_cost !== undefined,
-  );
+  const isLimited = [plan, ...[...callers(parent)].map((caller) => caller.plan)].some(({ policy }) => policy.maxCost !== undefined);
   if (!isLimited || deps.models.price(ref) !== null) return;
   throw new PithError('settings_invalid', `the cost of this turn is limited, and the price of '${ref}' is not known`, {
     where: ref,
@@ -132,18 +129,18 @@ export class TimeBudgetSpent extends Error {
 
 /** A limit, and whose it is: the turn's own or that of a turn which called it. */
 interface ReachedLimit {
-  readonly limit: keyof TurnLimits;
+  readonly limit: keyof AgentSpec['limits'] | 'cost';
   readonly of: RunningTurn;
 }
 
 /** The limit that forbids another model step, or null. */
 export function limitReached(turn: RunningTurn): ReachedLimit | null {
   for (const of of callers(turn)) {
-    const { limits } = of.plan;
+    const { limits, policy } = of.plan;
     const { steps, delegated, usage } = of.progress;
     if (steps + delegated.steps >= limits.max_turns) return { limit: 'max_turns', of };
     if (usage.inputTokens + usage.outputTokens >= limits.max_tokens) return { limit: 'max_tokens', of };
-    if (limits.max_cost !== undefined && (dollarsOf(usage) ?? Infinity) >= limits.max_cost) return { limit: 'max_cost', of };
+    if (policy.maxCost !== undefined && (dollarsOf(usage) ?? Infinity) >= policy.maxCost) return { limit: 'cost', of };
   }
   return timeSpent(turn.signal);
 }
@@ -169,7 +166,11 @@ export function limitEnd(turn: RunningTurn, { limit, of }: ReachedLimit): TurnEn
   const { id } = of.plan.spec;
   const whose = of === turn ? '' : ` of '${id}', which called this agent`;
   const done = [counted(turn.progress.steps, 'model step'), calls(turn), ...delegated(turn), counted(used, 'token')].join(', ');
-  const message = `stopped at ${limit} (${of.plan.limits[limit]})${whose}; so far: ${done}; send another message to go on, or raise limits.${limit} of '${id}'`;
+  const [reached, more] =
+    limit === 'cost'
+      ? [`a cost of ${of.plan.policy.maxCost} dollars`, 'allow more']
+      : [`${limit} (${of.plan.limits[limit]})`, `raise limits.${limit} of '${id}'`];
+  const message = `stopped at ${reached}${whose}; so far: ${done}; send another message to go on, or ${more}`;
   return { reason: 'limit', error: { code: 'limit_reached', message } };
 }
 

@@ -24,7 +24,7 @@ import type { ModelPrompt } from '../prompt/request.ts';
 import type { Cleaning } from '../../trust/index.ts';
 import type { DeclaredAgents, Host, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
-import { mayServe, type TurnLimits } from '../tools/gate.ts';
+import { mayServe } from '../tools/gate.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import { SWITCHED_OFF } from '../tools/tools.ts';
 import type { TurnToolHost } from '../tools/turn-tools.ts';
@@ -68,7 +68,7 @@ export type FunctionTool = Extract<NonNullable<ModelCallOptions['tools']>[number
 export interface TurnPlan {
   readonly spec: AgentSpec;
   readonly info: TurnInfo;
-  readonly limits: TurnLimits;
+  readonly limits: AgentSpec['limits'];
   readonly policy: TurnPolicy;
   readonly model: Pick<ResolvedModel, 'ref' | 'model' | 'contextWindow'>;
   readonly tools: PlannedTools;

@@ -125,6 +125,8 @@ it.each([
     "the file '../x' of 'a' is outside of the skill",
   ],
   ['a tool', { tools: { one: { description: 'd' } } }, 'tools.one: it has no execute'],
+  ['a setting', { settings: { price: {} } }, "did you mean 'prices'?"],
+  ['the value of a setting', { settings: { prices: { 'a/b': 'cheap' } } }, 'prices.a/b'],
 ] as const)('U40 refuses %s that cannot be used, with the cure', async (_, options, message) => {
   await expect(createPith(options as PithOptions)).rejects.toMatchObject({
     code: 'settings_invalid',
