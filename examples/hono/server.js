@@ -1,0 +1,37 @@
+// POST /chat with { "text": "…" } is answered by a stream of events: `text` for each piece, then `end`.
+import { serve } from '@hono/node-server';
+import { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import { createPith } from 'pith/embed';
+
+const { MODEL = 'offline/librarian', OPENAI_API_KEY, OPENAI_BASE_URL, PORT = '3000' } = process.env;
+const pith = await createPith({ skills: ['skills'], model: MODEL, env: { OPENAI_API_KEY, OPENAI_BASE_URL } });
+
+const app = new Hono();
+app.post('/chat', async (context) => {
+  // Your login says who this is: a thread whose name clients choose is open to all of them.
+  const user = context.req.header('x-user');
+  const { text } = await context.req.json().catch(() => ({}));
+  if (user === undefined) return context.body(null, 401);
+  if (typeof text !== 'string') return context.body(null, 400);
+
+  return streamSSE(context, async (stream) => {
+    const leaving = new AbortController();
+    stream.onAbort(() => leaving.abort());
+    const run = pith.run(text, { thread: user, signal: leaving.signal });
+    for await (const piece of run.text) await stream.writeSSE({ event: 'text', data: JSON.stringify(piece) });
+    const end = await run.result.then(
+      ({ status }) => ({ status }),
+      ({ code }) => ({ status: 'failed', code }),
+    );
+    await stream.writeSSE({ event: 'end', data: JSON.stringify(end) });
+  });
+});
+
+const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(PORT) }, (address) => console.log('listening on', address));
+
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.on(signal, async () => {
+    server.close();
+    await pith.close(); // ends the runs, and so the answers
+  });

@@ -1,0 +1,25 @@
+// POST with { "text": "…" } is answered by a stream of events: `text` for each piece, then `end`.
+import { pith } from '../../pith.js';
+
+/** @param {Request} request */
+export async function POST(request) {
+  // Your login says who this is: a thread whose name clients choose is open to all of them.
+  const user = request.headers.get('x-user');
+  const { text } = /** @type {{ text?: unknown }} */ (await request.json().catch(() => ({})));
+  if (user === null) return new Response(null, { status: 401 });
+  if (typeof text !== 'string') return new Response(null, { status: 400 });
+
+  const run = pith.run(text, { thread: user, signal: request.signal });
+  const body = ReadableStream.from(eventsOf(run)).pipeThrough(new TextEncoderStream());
+  return new Response(body, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } });
+}
+
+/** @param {import('pith/embed').Run} run */
+async function* eventsOf(run) {
+  for await (const piece of run.text) yield `event: text\ndata: ${JSON.stringify(piece)}\n\n`;
+  const end = await run.result.then(
+    ({ status }) => ({ status }),
+    ({ code }) => ({ status: 'failed', code }),
+  );
+  yield `event: end\ndata: ${JSON.stringify(end)}\n\n`;
+}
