@@ -34,4 +34,5 @@ for (const signal of ['SIGINT', 'SIGTERM'])
   process.on(signal, async () => {
     server.close();
     await pith.close(); // ends the runs, and so the answers
+    if ('closeIdleConnections' in server) server.closeIdleConnections();
   });
