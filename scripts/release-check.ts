@@ -12,7 +12,7 @@ import { bytesIn, installedPackages, isAllowed } from './release/installed-packa
 import { failed, Report } from './release/report.ts';
 import { currentSurface, fileOfList, LISTS, readList, releaseOf } from './release/surface.ts';
 import { listProblems } from './release/surface-list.ts';
-import { chat, compileTypes, importEntries, makeProject, printVersion } from './release/use-package.ts';
+import { chat, compileTypes, embed, importEntries, makeProject, printVersion } from './release/use-package.ts';
 
 const MB = 1_000_000;
 const MOST = { packed: 8 * MB, unpacked: 18 * MB, installed: 130 * MB };
@@ -56,6 +56,7 @@ async function tryPackage(file: string): Promise<void> {
     await report.check(`pith --version, ${name}`, () => printVersion(project, node));
     await report.check(`imports, ${name}`, () => importEntries(project, node));
     await report.check(`a chat, ${name}`, () => chat(project, node, isOffline));
+    await report.check(`a program, ${name}`, () => embed(project, node, { root, isOffline }));
   }
   if (process.env['PITH_NODE_24'] === undefined) report.skip('Node 24', 'set PITH_NODE_24 to its program');
   await report.check('pith init', () => makeProject(project, process.execPath));
@@ -63,7 +64,10 @@ async function tryPackage(file: string): Promise<void> {
   await using bare = await emptyProject();
   const argv = ['install', file, '--offline', '--ignore-scripts'];
   if (!(await report.check('npm install --offline --ignore-scripts', () => bare.npm(...argv).then(() => '')))) return;
-  await report.check('a chat, installed without scripts', () => chat(bare, process.execPath, isOffline));
+  for (const [name, node] of programsOfNode()) {
+    await report.check(`a chat, installed without scripts, ${name}`, () => chat(bare, node, isOffline));
+    await report.check(`a program, installed without scripts, ${name}`, () => embed(bare, node, { root, isOffline }));
+  }
 }
 
 function programsOfNode(): readonly (readonly [string, string])[] {

@@ -33,7 +33,7 @@ const server = app.listen(Number(PORT), '127.0.0.1', () => console.log('listenin
 
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.on(signal, async () => {
+    server.keepAliveTimeout = 1; // connections end with their answers
     server.close();
     await pith.close(); // ends the runs, and so the answers
-    server.closeIdleConnections();
   });

@@ -32,7 +32,7 @@ const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(POR
 
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.on(signal, async () => {
+    if ('keepAliveTimeout' in server) server.keepAliveTimeout = 1; // connections end with their answers
     server.close();
     await pith.close(); // ends the runs, and so the answers
-    if ('closeIdleConnections' in server) server.closeIdleConnections();
   });

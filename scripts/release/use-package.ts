@@ -1,5 +1,6 @@
 // Uses an installed package as a person and their programs do: each function returns what it saw, or throws what is wrong.
 import { readFileSync } from 'node:fs';
+import { cp, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { EmptyProject } from './empty-project.ts';
 import { failed } from './report.ts';
@@ -7,7 +8,6 @@ import { failed } from './report.ts';
 interface Manifest {
   readonly version: string;
   readonly exports: Readonly<Record<string, { readonly types?: string }>>;
-  readonly scripts?: Readonly<Record<string, string>>;
 }
 
 export async function printVersion({ node, installed }: EmptyProject, program: string): Promise<string> {
@@ -26,14 +26,31 @@ export async function chat({ node, installed }: EmptyProject, program: string, i
   return isOffline ? 'without a network' : 'no network was asked for, but there was one';
 }
 
-/** `pith init`, what it makes to be tested, and what the doctor says of it. */
-export async function makeProject(project: EmptyProject, program: string): Promise<string> {
-  const { node, installed, folder } = project;
-  await node([pith(installed), 'init', '.'], { node: program });
-  const hasTest = manifestIn(folder).scripts?.['test'] !== undefined;
-  if (hasTest) await project.npm('test');
+/** Pith within a program: the example of a worker thread, as it is copied. */
+export async function embed({ node, folder }: EmptyProject, program: string, { root, isOffline }: EmbedOptions): Promise<string> {
+  const example = path.join(root, 'examples/worker');
+  for (const name of ['main.js', 'worker.js', 'skills']) await cp(path.join(example, name), path.join(folder, name), { recursive: true });
+  const input = await readFile(path.join(example, 'jobs.jsonl'), 'utf8');
+  const printed = await node(['main.js'], { node: program, input, isOffline });
+  const done = printed.split('\n').filter((line) => line.includes('"status":"done"')).length;
+  if (done !== 2 || !printed.includes('"Goods "')) throw failed(`the jobs are not done:\n${printed}`, 'see examples/worker');
+  return `${done} jobs in a worker thread`;
+}
+
+interface EmbedOptions {
+  /** Pith's repository, which has the example. */
+  readonly root: string;
+  readonly isOffline: boolean;
+}
+
+/** `pith init`, the steps that it prints, to the test that it made, and what the doctor says of it. */
+export async function makeProject({ node, npm, installed }: EmptyProject, program: string): Promise<string> {
+  const printed = await node([pith(installed), 'init', '.'], { node: program });
+  const steps = [...printed.matchAll(/^ {2}npm (.+?)(?: {2,}|$)/gmu)].map(([, argv = '']) => argv.replaceAll('"', ''));
+  if (steps.at(-1) !== 'test') throw failed(`it does not say how its test is run:\n${printed}`, 'see core/cli/commands/new-project.ts');
+  for (const step of steps) await npm(...(step.startsWith('pkg set ') ? step.match(/^(pkg) (set) (.+)$/u)!.slice(1) : step.split(' ')));
   await node([pith(installed), 'doctor'], { node: program });
-  return hasTest ? 'its test passes, and the doctor finds nothing' : 'the doctor finds nothing';
+  return 'its test passes, and the doctor finds nothing';
 }
 
 export async function importEntries({ node, installed, write }: EmptyProject, program: string): Promise<string> {
@@ -55,12 +72,22 @@ export async function compileTypes(
     '// @ts-expect-error: an entry without types could be anything',
     `export const nothing${index}: null = entry${index};`,
   ]);
-  await write('types.ts', `${lines.join('\n')}\n`);
+  await write('types.ts', `${lines.join('\n')}\n${EMBEDDED}`);
   const module = moduleResolution === 'node16' ? 'node16' : 'esnext';
   const compilerOptions = { module, moduleResolution, target: 'es2022', strict: true, noEmit: true, skipLibCheck: false };
   await write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['types.ts'] }));
   return node([path.join(folder, 'node_modules/typescript-7/bin/tsc'), '-p', 'tsconfig.json']);
 }
+
+/** What a program's author writes, with the type that a schema gives. */
+const EMBEDDED = `import { z } from 'pith';
+import { createPith } from 'pith/embed';
+const pith = await createPith({ skills: ['skills'], model: 'offline/librarian' });
+const { output } = await pith.run('Where?', { output: z.object({ city: z.string() }) }).result;
+export const city: string = output.city;
+// @ts-expect-error: not in the schema
+export const country: string = output.country;
+`;
 
 const pith = (installed: string): string => path.join(installed, 'bin/pith');
 
