@@ -32,7 +32,10 @@ export function collectSpans(): readonly SeenSpan[] {
     active: () => active.getStore() ?? ROOT_CONTEXT,
     with: (value: Context, run: (...values: unknown[]) => unknown, self: unknown, ...values: unknown[]) =>
       active.run(value, () => run.apply(self, values)),
-    bind: (_value: Context, target: unknown) => target,
+    bind:
+      (value: Context, target: (...values: unknown[]) => unknown) =>
+      (...values: unknown[]) =>
+        active.run(value, () => target(...values)),
     enable: () => undefined,
     disable: () => undefined,
   } as unknown as ContextManager);

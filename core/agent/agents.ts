@@ -16,7 +16,7 @@ import { createTurns, type RunTurn } from './turn/turn.ts';
 /** What a kernel gives to run agents: extensions, a model, and where threads are kept. */
 export interface AgentsOptions extends Pick<
   TurnDependencies,
-  'host' | 'events' | 'clock' | 'sandboxDir' | 'unreleased' | 'effort' | 'exportsTexts'
+  'host' | 'events' | 'clock' | 'sandboxDir' | 'unreleased' | 'effort' | 'exportsTexts' | 'sendsTraceparent'
 > {
   readonly models: Pick<ModelRouter, 'resolve' | 'isAlias' | 'providerOf' | 'price' | 'check'>;
   /** Opened when something needs them. */
@@ -47,11 +47,11 @@ export interface Agents extends AgentRegistry, ToolCaller {
 }
 
 export function createAgents(options: AgentsOptions): Agents {
-  const { host, models, events, clock, sandboxDir, unreleased, effort, exportsTexts } = options;
+  const { host, models, events, clock, sandboxDir, unreleased, effort, exportsTexts, sendsTraceparent } = options;
   const skills = createBoundSkills(host);
   const registry = createAgentRegistry(host, skills, events, clock);
   const askAlways = () => options.askAlways?.() ?? [];
-  const common = { registry, skills, host, models, events, clock, sandboxDir, unreleased, effort, exportsTexts };
+  const common = { registry, skills, host, models, events, clock, sandboxDir, unreleased, effort, exportsTexts, sendsTraceparent };
   const dependencies = (): TurnDependencies => {
     const { threads, approvals, queue } = options.stores();
     return { ...common, threads, approvals, queue, askAlways };

@@ -1,7 +1,7 @@
 import { withCure } from '@pith/plain-text';
 import 'reflect-metadata';
 import { container, instancePerContainerCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe';
-import { wantsContent } from '@pith/genai-spans';
+import { endpointOf, wantsContent } from '@pith/genai-spans';
 import { oncePromised, systemClock } from '@pith/promises';
 import { createAgents, createThreadStores, noticeOfQuestion, type Agents, type ThreadStores } from '../agent/index.ts';
 import { askedAlways, isAdmin, packageRoot } from '../declarations/index.ts';
@@ -227,6 +227,7 @@ function agents(get: Get): Agents {
     clock,
     sandboxDir: sandbox.options.sandbox,
     exportsTexts: wantsContent(sandbox.options.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT']),
+    sendsTraceparent: endpointOf(sandbox.options.env) !== null,
     effort: () => sandbox.settings.effort,
     askAlways: () => askedAlways(sandbox.settings, { ...made.extensions.discovery, toolsOf: toolNames(made) }),
     async prepare() {

@@ -1,8 +1,8 @@
 import { printableLine } from '@pith/plain-text';
-import { type Clock, codeOf, type Delivery, type JsonValue, type Logger, messageOf } from '../contract/index.ts';
+import { type Clock, codeOf, type Delivery, type Logger, messageOf } from '../contract/index.ts';
 import { Postponed } from '../kernel/index.ts';
 import { type Attempt, retryDelay } from './jobs/index.ts';
-import type { Deliveries, DeliveryRow } from './sqlite-deliveries.ts';
+import type { DeliveredEvent, Deliveries, DeliveryRow } from './sqlite-deliveries.ts';
 
 export interface DeliveringOptions {
   readonly rows: Deliveries;
@@ -13,7 +13,12 @@ export interface DeliveringOptions {
   /** The most deliveries at once. */
   sideBySide(handler: string): number;
   /** Calls the handler; rejects when it fails. */
-  call(handler: string, payload: JsonValue, delivery: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void>;
+  call(
+    handler: string,
+    event: Pick<DeliveredEvent, 'payload' | 'traceparent'>,
+    delivery: Omit<Delivery, 'signal'>,
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
 /** An attempt at the job of a handler. */
@@ -154,9 +159,9 @@ export class Delivering {
       if (isCounted) await rows.change(handler, { event: id, attempts: attempts + 1 }, this.attempt);
       const event = rows.event(handler, id);
       if (event !== null) {
-        const { topic, payload } = event;
+        const { topic } = event;
         correlationId = event.correlationId;
-        await call(handler, payload, { id: String(id), topic, key, attempt: attempts + 1, correlationId }, this.signal);
+        await call(handler, event, { id: String(id), topic, key, attempt: attempts + 1, correlationId }, this.signal);
       }
     } catch (error) {
       if (!this.signal.aborted) return this.#failed(row, error, correlationId);

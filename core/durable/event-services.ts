@@ -5,7 +5,7 @@ import { createDeliveries } from './deliveries.ts';
 import type { KernelJobs } from './jobs/index.ts';
 import { createNotices, type NoticesOptions } from './notices.ts';
 import type { Journal, WrittenEvent } from './sqlite-journal.ts';
-import { startSpan, traced, type Span } from '@pith/genai-spans';
+import { startSpan, traced, type Span, underTraceparent } from '@pith/genai-spans';
 
 interface EventServicesOptions extends Pick<NoticesOptions, 'question'> {
   readonly journal: Journal;
@@ -47,11 +47,10 @@ export function createEventServices(options: EventServicesOptions) {
     declared: () => host.handlers.declared(),
     callable: () => (notices.reachable ? new Set([CHANNELS_HANDLER, ...host.handlers.callable()]) : host.handlers.callable()),
     sideBySide: (handler) => (handler === CHANNELS_HANDLER ? 1 : 16),
-    async call(handler, payload, delivery, signal) {
-      const span = spanOf(handler, delivery);
+    async call(handler, { payload, traceparent }, delivery, signal) {
       const call = () =>
         handler === CHANNELS_HANDLER ? notices.deliver(payload, delivery, signal) : host.handlers.call(handler, payload, delivery, signal);
-      return traced(span, call, (error) => codeOf(error, 'handler_failed'));
+      return underTraceparent(traceparent, () => traced(spanOf(handler, delivery), call, (error) => codeOf(error, 'handler_failed')));
     },
   });
   let offs: (() => void)[] | null = null;
@@ -127,6 +126,5 @@ function spanOf(handler: string, { id, topic, attempt, correlationId }: Omit<Del
       'pith.handler': handler,
       'pith.attempt': attempt,
     },
-    parent: null,
   });
 }

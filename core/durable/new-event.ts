@@ -1,3 +1,4 @@
+import { activeTraceparent } from '@pith/genai-spans';
 import { type Clock, PithError, type PublishOptions } from '../contract/index.ts';
 import { isLonger, jsonText } from '../kernel/index.ts';
 
@@ -10,6 +11,8 @@ export interface NewEvent {
   /** Deliveries with the same key keep their order; null: no order. */
   readonly key: string | null;
   readonly correlationId: string | null;
+  /** The span that published it, as W3C writes it; null: nobody collected spans there. */
+  readonly traceparent: string | null;
   readonly at: number;
   /** When it is delivered; 0 for now. */
   readonly due: number;
@@ -38,6 +41,7 @@ export function preparesEvents({ clock, handlers }: PreparationOptions): Prepare
       text: payloadText(topic, payload),
       key,
       correlationId,
+      traceparent: activeTraceparent() ?? null,
       at: Math.max(now, Math.ceil(at ?? now)),
       due: at !== undefined && at > now ? Math.ceil(at) : 0,
       handlers: handlers(topic, payload),

@@ -11,6 +11,12 @@ export interface DeliveryRow {
   readonly attempts: number;
 }
 
+/** What a handler is told. */
+export interface DeliveredEvent extends Pick<NewEvent, 'topic' | 'at' | 'traceparent'> {
+  readonly payload: JsonValue;
+  readonly correlationId: string;
+}
+
 export interface DeliveryChange extends Pick<DeliveryRow, 'event' | 'attempts'> {
   /** The time of the next attempt; -1 for never. Absent: unchanged. */
   readonly due?: number;
@@ -53,22 +59,20 @@ export class Deliveries {
   }
 
   /** null: the delivery is over, or was dropped. */
-  event(
-    handler: string,
-    id: number,
-  ): (Pick<NewEvent, 'topic' | 'at'> & { readonly payload: JsonValue; readonly correlationId: string }) | null {
+  event(handler: string, id: number): DeliveredEvent | null {
     const row = this.store.get(
-      'SELECT topic, payload, correlation, at FROM deliveries JOIN events ON id = event WHERE handler = ? AND event = ?',
+      'SELECT topic, payload, correlation, at, traceparent FROM deliveries JOIN events ON id = event WHERE handler = ? AND event = ?',
       handler,
       id,
     );
     if (row === null) return null;
-    const { topic, payload, correlation, at } = row;
+    const { topic, payload, correlation, at, traceparent } = row;
     return {
       topic: String(topic),
       payload: JSON.parse(String(payload)) as JsonValue,
       correlationId: typeof correlation === 'string' ? correlation : `event-${id}`,
       at: Number(at),
+      traceparent: typeof traceparent === 'string' ? traceparent : null,
     };
   }
 

@@ -35,7 +35,10 @@ const SCHEMA = [
    CREATE TABLE schedules (
      name TEXT PRIMARY KEY, spec TEXT NOT NULL, next INTEGER NOT NULL, event INTEGER NOT NULL
    ) WITHOUT ROWID;`,
+  'ALTER TABLE events ADD COLUMN traceparent TEXT',
 ];
+
+const INSERT_EVENT = 'INSERT INTO events (topic, key, payload, correlation, at, traceparent) VALUES (?, ?, ?, ?, ?, ?)';
 
 /** The payload of the job of a tick. */
 type Tick = Record<'extensionId' | 'name' | 'handler', string> & { readonly at: number };
@@ -50,9 +53,9 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
   const jobs = createJobStore(store, clock);
   const prepare = preparesEvents({ clock, handlers });
   const write = (statement: Statement, event: NewEvent): number => {
-    const { topic, key, text, correlationId, at } = event;
+    const { topic, key, text, correlationId, at, traceparent } = event;
     // SQLite gives the id: one more than the highest.
-    const { lastInsertRowid } = statement('INSERT INTO events VALUES (NULL, ?, ?, ?, ?, ?)', topic, key, text, correlationId, at);
+    const { lastInsertRowid } = statement(INSERT_EVENT, topic, key, text, correlationId, at, traceparent);
     const id = Number(lastInsertRowid);
     deliveries.insert(statement, id, event);
     statement.onCommit(() => written({ id: String(id), ...event }));

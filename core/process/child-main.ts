@@ -4,13 +4,14 @@ import { PithError } from '../contract/index.ts';
 import { problemOf, guardProcess, runAs, runOutside, type Loader, type Owner } from '../kernel/index.ts';
 import { CommandCalls } from './command-bridge.ts';
 import { CODEC, errorToData } from './crossing.ts';
-import { createPeer, type Incoming } from '@pith/process-rpc';
+import { activeTraceparent, underTraceparent } from '@pith/genai-spans';
+import { type Cause, createPeer, type Incoming } from '@pith/process-rpc';
 import type { Setup } from './setup.ts';
 import { ChildExtension } from './child-extension.ts';
 
 /** The process of one extension: frames on descriptor 3, and nothing of Pith but what that extension needs. Runs until the kernel is gone. */
 export function runExtensionProcess(importing: Loader['import']): void {
-  const correlations = new AsyncLocalStorage<string | undefined>();
+  const causes = new AsyncLocalStorage<Cause>();
   const terminals = new CommandCalls();
   let extension: ChildExtension | undefined;
 
@@ -28,17 +29,23 @@ export function runExtensionProcess(importing: Loader['import']): void {
     throw new PithError('internal', `${operation} was asked for before anything was loaded`);
   };
 
-  /** Runs what serves a call, so that all that it logs, publishes and asks for carries the id of the message that caused it. */
-  const underCorrelation = <T>(correlationId: string | undefined, run: () => T): T =>
-    correlationId === undefined ? run() : correlations.run(correlationId, run);
+  /** Runs what serves a call, so that all that it logs, publishes and asks for belongs to what caused it, also in the tracing that an extension brings. */
+  const under = <T>(cause: Cause, run: () => T): T =>
+    cause.correlationId === undefined && cause.traceparent === undefined
+      ? run()
+      : causes.run(cause, () => underTraceparent(cause.traceparent, run));
 
   const socket = new Socket({ fd: 3, readable: true, writable: true });
   const peer = runAs(owner, () =>
     createPeer({
       codec: CODEC,
       socket,
-      serve: (operation, args, incoming) => underCorrelation(incoming.correlationId, () => serve(operation, args, incoming)),
-      correlation: () => correlations.getStore(),
+      serve,
+      under,
+      cause() {
+        const { correlationId, traceparent } = causes.getStore() ?? {};
+        return { correlationId, traceparent: activeTraceparent() ?? traceparent };
+      },
       broken: () => runOutside(() => process.exit(0)), // the kernel is gone
     }),
   );

@@ -16,6 +16,7 @@ import {
 } from '../kernel/index.ts';
 import { watchFolder } from './data-quota.ts';
 import type { Declaration } from '../declarations/index.ts';
+import { activeTraceparent, underTraceparent } from '@pith/genai-spans';
 import { elapsed, systemClock } from '@pith/promises';
 import { CommandCalls } from './command-bridge.ts';
 import { createPeer, floodLimit, Liveness, MAX_QUEUED_BYTES, type Peer } from '@pith/process-rpc';
@@ -125,6 +126,8 @@ export async function openRemoteHost(
     codec: CODEC,
     maxQueuedBytes: MAX_QUEUED_BYTES,
     serve: calls.serve,
+    cause: () => ({ traceparent: activeTraceparent() }),
+    under: ({ traceparent }, serve) => underTraceparent(traceparent, serve),
     asked: floodLimit(kill, elapsed),
     ignored: calls.ignored,
     broken: (why, gone) => {

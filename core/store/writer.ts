@@ -1,3 +1,4 @@
+import { carried } from '@pith/genai-spans';
 import { type Clock, PithError } from '../contract/index.ts';
 import type { SqlValue } from './parameters.ts';
 import { databaseFailure } from './failure.ts';
@@ -153,7 +154,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
         );
       }
       return new Promise<void>((resolve, reject) => {
-        waiting.push({ run, committed: [], resolve, reject });
+        waiting.push({ run: carried(run), committed: [], resolve, reject });
         schedule();
       });
     },

@@ -18,10 +18,10 @@ export interface SpanStart {
   readonly attributes: Attributes;
   /** A person wants texts in spans; absent: they are left out. */
   readonly texts?: boolean | undefined;
-  /** The parent span; null: none, the span begins a trace; absent: the program's current span. */
-  readonly parent?: Span | null;
-  /** In place of `parent`: the program's current span where that has the same trace as this one, else this one. */
-  readonly caller?: Span | undefined;
+  /** The parent span; absent: the program's current span. */
+  readonly parent?: Span;
+  /** In place of `parent`: the program's current span where that has the same trace as this one, or this `traceparent`; else this one. */
+  readonly caller?: Span | string | undefined;
   /** When it began, in milliseconds; absent: now. */
   readonly at?: number;
 }
@@ -39,11 +39,49 @@ const REGISTERED = Symbol.for('opentelemetry.js.api.1');
 /** Carries a span's start to whoever asks for the active span, also from another copy of this module. */
 const STARTED = Symbol.for('pith.span');
 
+/** A `traceparent`, of the present version or a later one. */
+const TRACEPARENT = /^(?!ff|00.{54})[\da-f]{2}-(?<traceId>[\da-f]{32})-(?<spanId>[\da-f]{16})-(?<flags>[\da-f]{2})(?:-.*)?$/u;
+
 const loadApi = once(() => createRequire(import.meta.url)('@opentelemetry/api') as typeof OpenTelemetry);
 
 /** Whether the program has a tracer provider. */
 export function isCollected(): boolean {
   return (globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED]?.trace !== undefined;
+}
+
+/** Whether the program has something that keeps the current span over waiting. Without it nothing is carried from place to place. */
+function isKept(): boolean {
+  return (globalThis as { [REGISTERED]?: { context?: unknown } })[REGISTERED]?.context !== undefined;
+}
+
+/** The W3C `traceparent` of the program's current span; undefined: there is none. */
+export function activeTraceparent(): string | undefined {
+  if (!isKept()) return undefined;
+  const { trace, context, isSpanContextValid } = loadApi();
+  const current = trace.getSpanContext(context.active());
+  if (current === undefined || !isSpanContextValid(current)) return undefined;
+  const flags = (current.traceFlags & 0xff).toString(16).padStart(2, '0');
+  return `00-${current.traceId}-${current.spanId}-${flags}`;
+}
+
+/** Runs `work` below the span of a `traceparent`, of whatever process; below none where that is absent or malformed. */
+export function underTraceparent<T>(traceparent: string | null | undefined, work: () => T): T {
+  if (!isKept()) return work();
+  const api = loadApi();
+  return api.context.with(contextOf(api, traceparent), work);
+}
+
+function contextOf({ trace, ROOT_CONTEXT }: typeof OpenTelemetry, traceparent: string | null | undefined): OpenTelemetry.Context {
+  const { traceId, spanId, flags } = TRACEPARENT.exec(traceparent ?? '')?.groups ?? {};
+  if (traceId === undefined || spanId === undefined) return ROOT_CONTEXT;
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags ?? '', 16), isRemote: true });
+}
+
+/** `work`, which keeps the span that is current now wherever it is run. */
+export function carried<Work extends (...values: never[]) => unknown>(work: Work): Work {
+  if (!isKept()) return work;
+  const { context } = loadApi();
+  return context.bind(context.active(), work);
 }
 
 /** Does nothing while no tracer provider is registered. */
@@ -52,6 +90,23 @@ export function startSpan(start: SpanStart): Span {
 }
 
 export const NO_SPAN: Span = { run: (work) => work(), end: () => undefined };
+
+/** `parts`, each of which is made below the span, whoever asks for it. */
+export async function* partsUnder<Part, End>(
+  span: Span,
+  parts: AsyncGenerator<Part, End, undefined>,
+): AsyncGenerator<Part, End, undefined> {
+  if (span === NO_SPAN) return yield* parts;
+  try {
+    for (;;) {
+      const next = await span.run(() => parts.next());
+      if (next.done) return next.value;
+      yield next.value;
+    }
+  } finally {
+    await span.run(() => parts.return(undefined as never)); // nobody asks for more
+  }
+}
 
 /** Ends the span with the outcome of `work`; `typeOf` says what kind of error it was. */
 export async function traced<T>(span: Span, work: () => Promise<T>, typeOf: (error: unknown) => string): Promise<T> {
@@ -94,12 +149,12 @@ class ApiSpan implements Span {
   readonly #texts: boolean;
 
   constructor(otel: typeof OpenTelemetry, { operation, correlationId, attributes: given, texts = false, parent, caller, at }: SpanStart) {
-    const { trace, context, ROOT_CONTEXT, SpanKind } = (this.#api = otel);
+    const { trace, context, SpanKind } = (this.#api = otel);
     const active = context.active();
     const traceOf = (from: OpenTelemetry.Context) => trace.getSpanContext(from)?.traceId;
-    const isCalled = caller instanceof ApiSpan && traceOf(active) !== traceOf(caller.#context);
-    const above = isCalled ? caller.#context : active;
-    const outer = parent instanceof ApiSpan ? parent.#context : parent === null ? ROOT_CONTEXT : above;
+    const called = caller instanceof ApiSpan ? caller.#context : typeof caller === 'string' ? contextOf(otel, caller) : active;
+    const above = traceOf(active) === traceOf(called) ? active : called;
+    const outer = parent instanceof ApiSpan ? parent.#context : above;
     const kinds = { internal: SpanKind.INTERNAL, client: SpanKind.CLIENT, consumer: SpanKind.CONSUMER };
     const all = { ...operationOf(operation), ...given, 'pith.correlation_id': correlationId ?? undefined };
     const attributes = exportable(all, (this.#texts = texts));

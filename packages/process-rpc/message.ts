@@ -5,6 +5,14 @@ export const KIND = { call: 0, stream: 1, result: 2, error: 3, abort: 4, part: 5
 
 const MOST_NAME = 200;
 
+/** What a call belongs to. */
+export interface Cause {
+  /** Of the message that led to it. */
+  readonly correlationId?: string | undefined;
+  /** The span below which it is, as W3C writes it. */
+  readonly traceparent?: string | undefined;
+}
+
 /** A received message, checked. */
 export type Message =
   | {
@@ -12,7 +20,7 @@ export type Message =
       readonly id: number;
       readonly operation: string;
       readonly args: readonly unknown[];
-      readonly correlationId: string | undefined;
+      readonly cause: Cause;
     }
   | {
       readonly kind: typeof KIND.result | typeof KIND.part | typeof KIND.error | typeof KIND.abort;
@@ -25,7 +33,7 @@ export type Message =
 /** The message in received data; undefined for anything else. */
 export function readMessage(sent: unknown): Message | undefined {
   if (!Array.isArray(sent)) return undefined;
-  const [kind, id, first, second, correlation] = sent as readonly unknown[];
+  const [kind, id, first, second, correlation, traceparent] = sent as readonly unknown[];
   if (kind === KIND.ping || kind === KIND.pong) return { kind };
   if (!isCount(id)) return undefined;
   switch (kind) {
@@ -33,8 +41,8 @@ export function readMessage(sent: unknown): Message | undefined {
     case KIND.stream:
     case KIND.note: {
       if (typeof first !== 'string' || first.length > MOST_NAME || !Array.isArray(second)) return undefined;
-      const correlationId = typeof correlation === 'string' && correlation.length <= MOST_NAME ? correlation : undefined;
-      return { kind, id, operation: first, args: second as readonly unknown[], correlationId };
+      const cause = { correlationId: nameOf(correlation), traceparent: nameOf(traceparent) };
+      return { kind, id, operation: first, args: second as readonly unknown[], cause };
     }
     case KIND.result:
     case KIND.part:
@@ -51,12 +59,12 @@ export function readMessage(sent: unknown): Message | undefined {
 export interface Ask {
   readonly operation: string;
   readonly args: readonly unknown[];
-  readonly correlationId: string | undefined;
+  readonly cause: Cause;
 }
 
 /** A call, a stream or a notification for the wire. undefined values at the end are left out, since JSON has none. */
-export function askMessage(kind: number, id: number, { operation, args, correlationId }: Ask): unknown[] {
-  return withoutEnd([kind, id, operation, withoutEnd(args), correlationId]);
+export function askMessage(kind: number, id: number, { operation, args, cause }: Ask): unknown[] {
+  return withoutEnd([kind, id, operation, withoutEnd(args), cause.correlationId, cause.traceparent]);
 }
 
 /** The answer of a call for the wire. */
@@ -66,6 +74,10 @@ export function answerMessage(kind: number, id: number, value?: unknown): unknow
 
 function withoutEnd(list: readonly unknown[]): unknown[] {
   return list.slice(0, list.findLastIndex((each) => each !== undefined) + 1);
+}
+
+function nameOf(sent: unknown): string | undefined {
+  return typeof sent === 'string' && sent.length <= MOST_NAME ? sent : undefined;
 }
 
 function isCount(value: unknown): value is number {

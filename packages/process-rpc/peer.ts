@@ -1,14 +1,12 @@
 import type { Duplex } from 'node:stream';
 import { isThenable } from '@pith/promises';
 import { type Codec, openFrames } from './frames.ts';
-import { answerMessage, type Ask, askMessage, KIND, readMessage, type Message } from './message.ts';
+import { answerMessage, type Ask, askMessage, type Cause, KIND, readMessage, type Message } from './message.ts';
 import { pumpStream, ReceivedStream } from './streams.ts';
 
 /** The context of a call from the other side. */
-export interface Incoming {
+export interface Incoming extends Cause {
   readonly signal: AbortSignal;
-  /** The id of the message to which the call belongs. */
-  readonly correlationId: string | undefined;
 }
 
 export interface PeerOptions {
@@ -18,8 +16,10 @@ export interface PeerOptions {
   readonly maxQueuedBytes?: number;
   /** Answers a call of the other side: a value, a promise, or parts for a stream. */
   serve(operation: string, args: readonly unknown[], incoming: Incoming): unknown;
-  /** The correlation id of the call that is being served. */
-  correlation?(): string | undefined;
+  /** The cause of the work that runs now, which each call takes along. */
+  cause?(): Cause;
+  /** Runs what serves a call of the other side, so that `cause` gives this one in it. */
+  under?<T>(cause: Cause, serve: () => T): T;
   /** Called once, when nothing more can be decoded. Open calls wait for `close`, which knows the reason. `gone`: the other side hung up. */
   broken(why: string, gone: boolean): void;
   /** Called with the size in bytes of each message that nobody here waits for. */
@@ -48,7 +48,12 @@ export interface Peer {
 
 const MOST_OPEN = 10_000;
 
-type Asked = Pick<Extract<Message, { readonly operation: string }>, 'operation' | 'args' | 'correlationId'>;
+type Asked = Pick<Extract<Message, { readonly operation: string }>, 'operation' | 'args' | 'cause'>;
+
+interface Begun extends Omit<Ask, 'cause'> {
+  readonly correlationId: string | undefined;
+  readonly toEnd?: true;
+}
 
 /** A call that waits for its answer. */
 interface PendingCall {
@@ -63,7 +68,7 @@ interface Serving {
 }
 
 export function createPeer(options: PeerOptions): Peer {
-  const { codec } = options;
+  const { codec, cause: causeNow = () => ({}), under = (_, serve) => serve() } = options;
   const { errorFromData, errorToData } = codec;
   const waiting = new Map<number, PendingCall>();
   const serving = new Map<number, Serving>();
@@ -105,9 +110,9 @@ export function createPeer(options: PeerOptions): Peer {
     switch (message.kind) {
       case KIND.call:
       case KIND.stream:
-        return answer(message.id, message, message.kind === KIND.stream);
+        return under(message.cause, () => answer(message.id, message, message.kind === KIND.stream));
       case KIND.note:
-        return notified(message);
+        return under(message.cause, () => notified(message));
       case KIND.result:
         return settle(message.id, (call) => call.resolve(message.value));
       case KIND.error:
@@ -137,17 +142,17 @@ export function createPeer(options: PeerOptions): Peer {
   }
 
   /** The sender of a notification does not wait, so its failure is only reported here. */
-  function notified({ operation, args, correlationId }: Asked): void {
+  function notified({ operation, args, cause }: Asked): void {
     const ignored = (error: unknown): void => options.ignored?.(operation, error);
     try {
-      const result = options.serve(operation, args, { signal: new AbortController().signal, correlationId });
+      const result = options.serve(operation, args, { ...cause, signal: new AbortController().signal });
       if (isThenable(result)) result.then(undefined, ignored);
     } catch (error) {
       ignored(error);
     }
   }
 
-  function answer(id: number, { operation, args, correlationId }: Asked, streamed: boolean): void {
+  function answer(id: number, { operation, args, cause }: Asked, streamed: boolean): void {
     if (serving.size >= MOST_OPEN || serving.has(id)) return broken('it asked too much at once');
     const controller = new AbortController();
     const entry: Serving = { abort: (reason) => controller.abort(reason) };
@@ -164,7 +169,7 @@ export function createPeer(options: PeerOptions): Peer {
       if (serving.delete(id)) frames.send([KIND.error, id, errorToData(error)], 'an error');
     };
     try {
-      const result = options.serve(operation, args, { signal: controller.signal, correlationId });
+      const result = options.serve(operation, args, { ...cause, signal: controller.signal });
       if (streamed) {
         const send = (part: unknown): void => frames.send(answerMessage(KIND.part, id, part), `a part of ${operation}`);
         pumpStream(result, { codec, send, entry, ended: () => !serving.has(id) }).then(succeed, fail);
@@ -175,19 +180,14 @@ export function createPeer(options: PeerOptions): Peer {
     }
   }
 
-  function begin(
-    kind: number,
-    { operation, args, correlationId: given, toEnd }: Ask & { readonly toEnd?: true },
-    call: PendingCall,
-    signal?: AbortSignal,
-  ): number {
+  function begin(kind: number, { operation, args, correlationId, toEnd }: Begun, call: PendingCall, signal?: AbortSignal): number {
     const id = ++lastId;
     const why = over ?? (signal?.aborted ? abortedBy(signal, codec) : undefined);
     if (why) call.reject(why);
     else {
       try {
-        const correlationId = given ?? options.correlation?.();
-        frames.send(askMessage(kind, id, { operation, args, correlationId }), `an argument of ${operation}`);
+        const cause = correlationId === undefined ? causeNow() : { ...causeNow(), correlationId };
+        frames.send(askMessage(kind, id, { operation, args, cause }), `an argument of ${operation}`);
         waiting.set(id, signal ? watched(id, call, signal, toEnd) : call);
       } catch (error) {
         call.reject(error as Error);
@@ -243,8 +243,7 @@ export function createPeer(options: PeerOptions): Peer {
       return received;
     },
     notify(operation, args) {
-      if (!over)
-        frames.send(askMessage(KIND.note, 0, { operation, args, correlationId: options.correlation?.() }), `an argument of ${operation}`);
+      if (!over) frames.send(askMessage(KIND.note, 0, { operation, args, cause: causeNow() }), `an argument of ${operation}`);
     },
     ping: () =>
       new Promise((resolve) => {

@@ -1,3 +1,4 @@
+import { activeTraceparent } from '@pith/genai-spans';
 import { isPlainMap } from '@pith/plain-data';
 import {
   type AgentSpec,
@@ -70,6 +71,7 @@ const SCHEMA = [
      turn TEXT NOT NULL, step INTEGER NOT NULL, model TEXT NOT NULL, began INTEGER NOT NULL, ended INTEGER NOT NULL,
      input INTEGER NOT NULL, output INTEGER NOT NULL, PRIMARY KEY (turn, step)
    ) WITHOUT ROWID;`,
+  'ALTER TABLE turns ADD COLUMN traceparent TEXT;',
 ];
 
 const IS_OPEN = "state IN ('running', 'awaiting_approval')"; // as the index has it
@@ -77,7 +79,7 @@ const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce
   FROM turns WHERE id = ?`;
 const INSERT_THREAD = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0, NULL)
   ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent`;
-const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0, ?, NULL)';
+const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0, ?, NULL, ?)';
 const STEP_DONE =
   'UPDATE turns SET steps = ?, input = ?, output = ?, owninput = owninput + ?, ownoutput = ownoutput + ?, model = ? WHERE id = ?';
 /** Before it was noted by itself, what a turn used had all that it called in it. */
@@ -88,7 +90,7 @@ const USAGE = `SELECT model,
 const INSERT_BRANCH = 'INSERT INTO threads SELECT ?, agent, date, ?, ?, ?, compactions, id FROM threads WHERE id = ?';
 /** The turn of its last message is one of its own, ended and without use: it says whose the branch is, also when the other thread has gone. */
 const BRANCH_TURN = `INSERT INTO turns
-  SELECT ?, ?, channel, user, correlation, depth, 'done', steps, 0, 0, started, NULL, NULL, 0, 0, NULL, started FROM turns WHERE id = ?`;
+  SELECT ?, ?, channel, user, correlation, depth, 'done', steps, 0, 0, started, NULL, NULL, 0, 0, NULL, started, NULL FROM turns WHERE id = ?`;
 const BRANCH_MESSAGES = `INSERT INTO messages
   SELECT ?, seq, CASE turn WHEN ? THEN ? ELSE turn END, message, retain FROM messages WHERE thread = ? AND seq < ?`;
 const LAST_TURN = "SELECT turn FROM messages WHERE thread = ? AND seq < ? AND turn <> '' ORDER BY seq DESC LIMIT 1";
@@ -229,10 +231,11 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       const texts = messages.map((message) => JSON.stringify(message));
       const asker = [turn.channelId, turn.userId, turn.correlationId];
       const used = [turn.usage.inputTokens, turn.usage.outputTokens];
+      const traceparent = activeTraceparent() ?? null;
       await write((statement) => {
         const now = clock.now();
         statement(INSERT_THREAD, thread.id, thread.agentId, thread.date, thread.title.replaceAll('\0', ' '), now, now);
-        const named = [turn.key, turn.messageId ?? null];
+        const named = [turn.key, turn.messageId ?? null, traceparent];
         statement(INSERT_TURN, turn.id, thread.id, ...asker, turn.depth, turn.state, turn.steps, ...used, turn.startedAt, ...named);
         statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
         for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);
@@ -418,6 +421,7 @@ function rowReader(file: string) {
         usage: usageOf(row),
         startedAt: Number(row.started),
         key: row.key === null ? null : text(row.key),
+        ...(row.traceparent === null ? {} : { traceparent: text(row.traceparent) }),
       };
     },
 

@@ -59,6 +59,8 @@ export interface TurnRecord {
   readonly startedAt: number;
   /** What its caller names it by; null for one without. */
   readonly key: string | null;
+  /** Its span where it began, as W3C writes it; absent: nobody collected spans there. */
+  readonly traceparent?: string;
 }
 
 /** What the turns that a turn called have done, and those that they called. */

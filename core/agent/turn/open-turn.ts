@@ -1,6 +1,7 @@
 import { ulid } from 'ulid';
+import type { Span } from '@pith/genai-spans';
 import { untilAborted } from '@pith/promises';
-import { type Message, PithError, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
+import { codeOf, type Message, PithError, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
 import type {
   Usage,
   TurnEndReason,
@@ -12,7 +13,6 @@ import type {
   TurnRecord,
   Unfinished,
 } from '../threads/thread.ts';
-import { NO_SPAN } from '@pith/genai-spans';
 import type { Fence } from '../../store/index.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
 import { dayOf, planTurn, UNKNOWN_CHANNEL } from './plan.ts';
@@ -37,6 +37,7 @@ import {
   refuseOthersTurn,
   withOwnModel,
 } from './origin.ts';
+import { turnSpan } from './spans.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
 import { costOf } from '../../models/index.ts';
 import { type CallNode, chargesOf, countCalled, NO_USE, refuseUnpriced, sumOf, withCost } from './call-tree.ts';
@@ -151,11 +152,22 @@ async function* beginTurn(
   );
   const said = record.depth === 0 && isPersons(request) ? input.text : undefined; // a callee's task is no person's message
   const thread = { id: threadId, agentId: spec.id, date, title: titleOf(input.text) };
-  await writer.beginTurn({ thread, turn: record, messages: [message], said, callers: chargesOf(node.parent) });
+  const span = turnSpan({ plan, record, parent: node.parent });
+  const begin = { thread, turn: record, messages: [message], said, callers: chargesOf(node.parent) };
+  await begunUnder(span, () => writer.beginTurn(begin));
   const delegated = { turns: 0, steps: 0, calls: 0 };
   const messages = [...before.map((stored) => stored.message), message];
-  const turn = running(opening, { plan, record, documents: documentsIn([message]), delegated, messages });
+  const turn = running(opening, { plan, record, span, documents: documentsIn([message]), delegated, messages });
   return { turn, open: [], answered: false };
+}
+
+async function begunUnder(span: Span, begin: () => Promise<void>): Promise<void> {
+  try {
+    await span.run(begin);
+  } catch (error) {
+    span.end({ 'error.type': codeOf(error, 'database_failed') });
+    throw error;
+  }
 }
 
 async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGenerator<TurnEvent, OpenedTurn, undefined> {
@@ -184,6 +196,7 @@ async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGen
   const plan = await planTurn(deps, { turn: { ...record, policy }, notes: [], thread, text: null }, signal);
   refuseUnpriced({ deps, plan, parent: opening.node.parent });
   if (record.state !== 'running') await deps.threads.writer(opening.fence).setState(record.id, 'running', record.usage);
+  const delegated = await deps.threads.delegated(record.id);
   const used = (await deps.threads.usage(request.threadId, record.startedAt)).map(({ model: ref, ...usage }) =>
     withCost(usage, ref === null ? null : costOf(usage, deps.models.price(ref))),
   );
@@ -191,8 +204,9 @@ async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGen
   const turn = running(opening, {
     plan,
     record: { ...record, usage: withCost(record.usage, cost) },
+    span: turnSpan({ plan, record, parent: opening.node.parent }),
     documents: documentsIn(history.flatMap(({ turnId, message }) => (turnId === record.id ? message : []))),
-    delegated: await deps.threads.delegated(record.id),
+    delegated,
     messages: history.map(({ message }) => message),
   });
   turn.progress.calls = calls.length;
@@ -200,13 +214,16 @@ async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGen
   return { turn, open: openCalls(unfinished, history), answered: isAnswered(history.at(-1), record) };
 }
 
-interface Begun extends Pick<RunningTurn, 'plan' | 'record' | 'documents'> {
+interface Begun extends Pick<RunningTurn, 'plan' | 'record' | 'span' | 'documents'> {
   readonly delegated: Delegated;
   /** Of the thread, with that of this turn. */
   readonly messages: readonly Message[];
 }
 
-function running({ deps, notices, node, signal, fence }: Opening, { plan, record, documents, delegated, messages }: Begun): RunningTurn {
+function running(
+  { deps, notices, node, signal, fence }: Opening,
+  { plan, record, span, documents, delegated, messages }: Begun,
+): RunningTurn {
   return {
     deps,
     plan,
@@ -214,7 +231,7 @@ function running({ deps, notices, node, signal, fence }: Opening, { plan, record
     writer: deps.threads.writer(fence),
     fence,
     documents,
-    span: NO_SPAN,
+    span,
     notices,
     parent: node.parent,
     signal,

@@ -58,6 +58,8 @@ export interface TurnDependencies {
   unreleased?(threadId: string, error: unknown): void;
   /** A person wants what is said in the spans that are exported. */
   readonly exportsTexts?: boolean;
+  /** A person has spans exported: models are told which one their answer belongs to. */
+  readonly sendsTraceparent?: boolean;
   /** Absolute; prompts print it. */
   readonly sandboxDir: string;
 }
@@ -110,7 +112,7 @@ export interface RunningTurn {
   readonly fence: Fence;
   /** Those that are in its message. */
   readonly documents: readonly Retain[];
-  span: Span;
+  readonly span: Span;
   readonly notices: NoticeSink;
   /** The turn that called this one; null for a person's own. */
   readonly parent: RunningTurn | null;

@@ -13,7 +13,8 @@ interface Traced<Outcome> extends Pick<Span, 'run'> {
   end(outcome: Outcome): void;
 }
 
-export function turnSpan({ plan, record, parent }: RunningTurn): Span {
+/** Of a turn that goes on: in the trace that it began in. */
+export function turnSpan({ plan, record, parent }: Pick<RunningTurn, 'plan' | 'record' | 'parent'>): Span {
   const { ref } = plan.model;
   return startSpan({
     operation: 'invoke_agent',
@@ -24,7 +25,7 @@ export function turnSpan({ plan, record, parent }: RunningTurn): Span {
       ...modelOf(ref),
       'pith.turn.id': record.id,
     },
-    caller: parent?.span,
+    caller: parent?.span ?? record.traceparent,
   });
 }
 

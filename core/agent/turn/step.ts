@@ -1,4 +1,5 @@
-import { type LanguageModel, messageOf, type TurnEvent } from '../../contract/index.ts';
+import { activeTraceparent } from '@pith/genai-spans';
+import { type LanguageModel, messageOf, type ModelCallOptions, type TurnEvent } from '../../contract/index.ts';
 import { modelFailure, readWithRetry, type Retry } from '../../models/index.ts';
 import { AnswerAccumulator, type StepOutcome } from './answer.ts';
 import type { RunningTurn } from './running-turn.ts';
@@ -12,7 +13,9 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
   const span = stepSpan(turn);
   const began = deps.clock.now();
   const { model } = plan.model;
-  const asked: Pick<LanguageModel, 'doStream'> = { doStream: (options) => span.run(() => model.doStream(options)) };
+  const asked: Pick<LanguageModel, 'doStream'> = {
+    doStream: (options) => span.run(() => model.doStream(deps.sendsTraceparent === true ? withTraceparent(options) : options)),
+  };
   const gathered = new AnswerAccumulator(deps.host.secrets);
   let cut: StepOutcome['cut'] = null;
   try {
@@ -33,6 +36,11 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
   const outcome = gathered.outcome({ cut, began, ended: deps.clock.now() });
   span.end(outcome);
   return outcome;
+}
+
+function withTraceparent(options: ModelCallOptions): ModelCallOptions {
+  const traceparent = activeTraceparent();
+  return traceparent === undefined ? options : { ...options, headers: { ...options.headers, traceparent } };
 }
 
 function retryNotice({ delayMs, error }: Retry, ref: string): TurnEvent {

@@ -1,9 +1,10 @@
 import { NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd, TurnHooks } from './running-turn.ts';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
+import { NO_SPAN, partsUnder } from '@pith/genai-spans';
 import { PithError, type TurnEvent } from '../../contract/index.ts';
 import type { TurnEndReason } from '../threads/thread.ts';
-import { endTurnSpan, turnSpan } from './spans.ts';
+import { endTurnSpan } from './spans.ts';
 import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
 import { answerOpen, type EndedTurn, type Opening, openTurn, republish, resumeCalls, cancelQuestions } from './open-turn.ts';
@@ -165,12 +166,11 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
     } else if (opened) {
       const begun = (running = opened.turn);
       tree.began(begun);
-      begun.span = turnSpan(begun);
       cancelBudget = deps.clock.after(begun.plan.limits.time_budget_ms, () => stop.abort(new TimeBudgetSpent(begun)));
       yield* begun.span.run(() => announce(begun));
       const [first] = opened.open;
-      const resumed = first === undefined ? null : yield* answerCalls(begun, resumeCalls(begun, opened.open));
-      end = resumed ?? (opened.answered ? { reason: 'done' } : yield* runLoop(begun));
+      const resumed = first === undefined ? null : yield* partsUnder(begun.span, answerCalls(begun, resumeCalls(begun, opened.open)));
+      end = resumed ?? (opened.answered ? { reason: 'done' } : yield* partsUnder(begun.span, runLoop(begun)));
     }
   } catch (error) {
     end = endOfError(error, running, signal);
@@ -179,10 +179,23 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
   cancelBudget?.();
   if (running) tree.ended(running);
   if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
+  const over = { running, before, end };
+  const event = await (running?.span ?? NO_SPAN).run(() => conclude(deps, over, stop.signal));
+  if (running) endTurnSpan(running, event);
+  return event;
+}
+
+interface Over {
+  readonly running: RunningTurn | null;
+  readonly before: EndedTurn | null;
+  readonly end: TurnEnd;
+}
+
+/** Writes the end, and tells it to those who wait for it. */
+async function conclude(deps: TurnDependencies, { running, before, end }: Over, signal: AbortSignal): Promise<TurnEndEvent> {
   const event = await close(deps, running, before, end);
   if (running) await settleQuestions(running, event.reason);
-  await deps.hooks?.end(running?.offer.info ?? null, event.reason, stop.signal);
-  if (running) endTurnSpan(running, event);
+  await deps.hooks?.end(running?.offer.info ?? null, event.reason, signal);
   return event;
 }
 

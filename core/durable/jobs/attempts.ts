@@ -1,5 +1,5 @@
 import { printableLine } from '@pith/plain-text';
-import { NO_SPAN, type Span, startSpan, traced } from '@pith/genai-spans';
+import { NO_SPAN, type Span, startSpan, traced, underTraceparent } from '@pith/genai-spans';
 import { within } from '@pith/promises';
 import { type Clock, codeOf, type Logger, messageOf, PithError } from '../../contract/index.ts';
 import { type HandlerEnd, type JobHandlers, Postponed, readable } from '../../kernel/index.ts';
@@ -163,7 +163,7 @@ export class Attempts {
     const { row, job, abort } = running;
     const { clock } = this.options;
     const { timeout_ms: timeoutMs } = job;
-    const call = this.#call(row, abort.signal);
+    const call = underTraceparent(row.traceparent, () => this.#call(row, abort.signal));
     if (timeoutMs === undefined) return call;
     return within(clock, timeoutMs, call, () => {
       const late = new PithError('job_timeout', `job ${row.id} (${row.name}): it took longer than ${timeoutMs} ms`);
@@ -248,7 +248,7 @@ export class Attempts {
 function spanOf({ id, name, attempts }: JobRow): Span {
   if (isOfKernel(name)) return NO_SPAN;
   const attributes = { 'messaging.destination.name': name, 'messaging.message.id': id, 'pith.attempt': attempts + 1 };
-  return startSpan({ operation: 'process', correlationId: id, attributes, parent: null });
+  return startSpan({ operation: 'process', correlationId: id, attributes });
 }
 
 function attemptOf({ id, fence }: Attempt): Attempt {

@@ -1,4 +1,5 @@
 import { localZone, nextCronTime } from '@pith/cron-times';
+import { activeTraceparent } from '@pith/genai-spans';
 import { ulid } from 'ulid';
 import { z } from 'zod';
 import { type Clock, type Job, type JsonValue, PithError } from '../../contract/index.ts';
@@ -68,6 +69,7 @@ export function createContextJobs(declaration: Declaration, options: ContextJobs
       payload: jobText(payload, `the payload of '${fullName}'`),
       mostAttempts: attempts ?? declared.attempts,
       tells: true,
+      traceparent: activeTraceparent() ?? null,
       at: at === undefined ? null : givenTime(at, 'the at of a job'),
       parent: parent ?? inside,
       inside: inside !== null,

@@ -73,6 +73,8 @@ export interface JobRow {
   readonly seen: boolean;
   /** Its extension is called where it ends otherwise than by its handler. */
   readonly tells: boolean;
+  /** The span that added it, as W3C writes it; null: nobody collected spans there. */
+  readonly traceparent: string | null;
   /** It waits, and is the first of its sequence that may start. */
   readonly ready: boolean;
 }
@@ -102,6 +104,7 @@ export const PLAIN_JOB = {
   inside: false,
   preemptible: false,
   tells: false,
+  traceparent: null,
   at: null,
 } as const;
 

@@ -40,4 +40,5 @@ export const JOBS_SCHEMA = [
    CREATE TABLE job_schedules (
      id TEXT PRIMARY KEY, cron TEXT NOT NULL, zone TEXT NOT NULL, job TEXT NOT NULL, missed TEXT NOT NULL, within INTEGER, next INTEGER
    ) WITHOUT ROWID`,
+  'ALTER TABLE jobs ADD COLUMN traceparent TEXT',
 ];

@@ -514,6 +514,7 @@ function valuesOf(holds: readonly Hold[], kind: Hold['kind'], name: string): rea
   });
 }
 
-function tellingOf({ id, name, version }: JobRow, telling: string): NewJob {
-  return { ...PLAIN_JOB, id: telling, name: `${name}${ENDED_SUFFIX}`, version, payload: JSON.stringify(id), mostAttempts: 8 };
+function tellingOf({ id, name, version, traceparent }: JobRow, telling: string): NewJob {
+  const payload = JSON.stringify(id);
+  return { ...PLAIN_JOB, id: telling, name: `${name}${ENDED_SUFFIX}`, version, payload, mostAttempts: 8, traceparent };
 }

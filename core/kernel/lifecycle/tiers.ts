@@ -15,6 +15,7 @@ import { lanePolicies } from './defined-jobs.ts';
 import { checkClass, Provided } from './provided.ts';
 import { createScope, type Scope } from './scope.ts';
 import { superviseService, type ServiceRun } from './services.ts';
+import { underTraceparent } from '@pith/genai-spans';
 import { isThenable, within } from '@pith/promises';
 
 /** Another extension, as `context.use` and `context.find` must know it without waiting. */
@@ -202,7 +203,7 @@ function lifeOf(runtime: Runtime, made: Instance): Pick<Generation, 'start' | 's
       const run = instance['runBackground'] as (signal: AbortSignal) => Promise<void>;
       service = superviseService(
         runtime.clock,
-        (signal) => runAs(runtime.owner(id, 'background'), () => run.call(instance, signal)),
+        (signal) => underTraceparent(null, () => runAs(runtime.owner(id, 'background'), () => run.call(instance, signal))),
         (error) => runtime.crashed(id, problemOf(error, 'background', 'background_failed')),
       );
     },
@@ -249,7 +250,7 @@ export async function runPhase<T>(limit: PhaseLimit, run: () => T | Promise<T>):
   const { clock, phase, limitMs } = limit;
   let cancel: (() => void) | undefined;
   try {
-    const result = run();
+    const result = underTraceparent(null, run); // it outlives the message that it was needed for
     if (!isThenable(result)) return result;
     cancel = clock.after(SLOW_MS, () => limit.slow(`${phase} takes longer than ${SLOW_MS / 1000} s`));
     return await within(clock, limitMs, result, () => {

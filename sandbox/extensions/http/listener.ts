@@ -3,6 +3,7 @@ import { Hono } from 'hono';
 import { domainToASCII } from 'node:url';
 import { codeOf, messageOf, PithError, type Clock, type Logger, type Remote } from 'pith';
 import { isWithin, plainAddress, plainRange } from '@pith/address-ranges';
+import { underTraceparent } from '@pith/genai-spans';
 import type { Config } from './config.ts';
 import type { HttpRequest, HttpResponse, RouteProvider } from './contract.ts';
 
@@ -118,7 +119,7 @@ async function answerTo(
     address: clientAddress(peer, headers['x-forwarded-for'], config.trusted_proxies),
   };
   try {
-    return checked(await provider.answer(asked, signal));
+    return checked(await underTraceparent(headers['traceparent'], () => provider.answer(asked, signal)));
   } catch (error) {
     logger.error('a request was not answered', { extension: provider.extensionId, method: request.method, reason: messageOf(error) });
     return { status: 500, body: 'something went wrong' };

@@ -12,6 +12,7 @@ import {
   codeOf,
   PithError,
 } from 'pith';
+import { activeTraceparent } from '@pith/genai-spans';
 import { printable, printableLine, withCure } from '@pith/plain-text';
 import { untilAborted, within } from '@pith/promises';
 import { bound } from './bounded-transport.ts';
@@ -166,7 +167,9 @@ export class Connection {
     if (client === null)
       return toolError('mcp_error', `the MCP server '${this.name}' cannot be reached: ${this.reason ?? 'it has not answered yet'}`);
     try {
-      const answer = await client.request({ method: 'tools/call', params: { name, arguments: { ...input } } }, z.unknown(), {
+      const traceparent = activeTraceparent();
+      const params = { name, arguments: { ...input }, ...(traceparent === undefined ? {} : { _meta: { traceparent } }) };
+      const answer = await client.request({ method: 'tools/call', params }, z.unknown(), {
         signal,
         timeout,
         maxTotalTimeout: this.longestCall,

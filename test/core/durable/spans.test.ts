@@ -40,7 +40,7 @@ it('K32 turns, model steps, tool calls and deliveries are spans with the correla
       [turn, null],
       [chat, turn],
       ['execute_tool act', turn],
-      ['process user.message', null],
+      ['process user.message', turn],
     ]),
   );
   expect(new Set(spans.map(({ attributes }) => attributes['pith.correlation_id']))).toEqual(new Set(ids));
