@@ -17,6 +17,7 @@ export interface SeenSpan {
   name: string;
   readonly kind: SpanKind;
   readonly parent: string | null;
+  readonly parentId: string | null;
   readonly traceId: string;
   readonly attributes: Attributes;
   readonly from: number | null;
@@ -48,6 +49,7 @@ export function collectSpans(): readonly SeenSpan[] {
         name,
         kind: options.kind ?? SpanKind.INTERNAL,
         parent: all[Number(parent?.spanId) - 1]?.name ?? null,
+        parentId: parent?.spanId ?? null,
         traceId: parent?.traceId ?? spanId.padStart(32, 'a'),
         attributes: { ...options.attributes },
         from: (options.startTime as number | undefined) ?? null,

@@ -1,37 +1,9 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import type { SpanKind } from '@opentelemetry/api';
+import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { exportFindings } from '../../core/compose/index.ts';
 import { folderWith } from '../places.ts';
-import { checkSpan } from '../span-collector.ts';
 import { runPith } from './pith-process.ts';
-
-interface Value {
-  readonly stringValue?: string;
-  readonly intValue?: number;
-  readonly doubleValue?: number;
-  readonly boolValue?: boolean;
-  readonly arrayValue?: { readonly values: readonly Value[] };
-}
-interface Pair {
-  readonly key: string;
-  readonly value: Value;
-}
-interface Sent {
-  readonly resourceSpans: readonly {
-    readonly resource: { readonly attributes: readonly Pair[] };
-    readonly scopeSpans: readonly { readonly spans: readonly SentSpan[] }[];
-  }[];
-}
-interface SentSpan {
-  readonly name: string;
-  readonly kind: number;
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly attributes: readonly Pair[];
-}
+import { addressOf, spanCollector } from './span-collector.ts';
 
 const SKILL = { 'sandbox/skills/tea/SKILL.md': '---\nname: tea\ndescription: Make green tea.\n---\nSteep green tea for three minutes.\n' };
 
@@ -39,49 +11,29 @@ const SKILL = { 'sandbox/skills/tea/SKILL.md': '---\nname: tea\ndescription: Mak
 const chat = (cwd: string, env: Readonly<Record<string, string>>) =>
   runPith(['chat', '-p', 'How do I make green tea?'], { cwd, env: { PITH_MODEL: 'offline/librarian', ...env } });
 
-/** A collector on loopback, and what it was sent. */
-async function collector() {
-  const sent: Sent[] = [];
-  const server = createServer(async (request, response) => {
-    let text = '';
-    for await (const chunk of request) text += String(chunk);
-    sent.push(JSON.parse(text) as Sent);
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-  });
-  return { sent, url: await addressOf(server) };
-}
-
-async function addressOf(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-function plain(value: Value): unknown {
-  const { stringValue, intValue, doubleValue, boolValue, arrayValue } = value;
-  return stringValue ?? intValue ?? doubleValue ?? boolValue ?? arrayValue?.values.map(plain);
-}
-
-const mapOf = (pairs: readonly Pair[]) => Object.fromEntries(pairs.map(({ key, value }) => [key, plain(value)])) as never;
-
 it('U42 the command sends its spans to the collector that its environment names, each as the table has it', async () => {
-  const { sent, url } = await collector();
-  expect((await chat(folderWith(SKILL), { OTEL_EXPORTER_OTLP_ENDPOINT: url })).code).toBe(0);
-  const resources = sent.flatMap(({ resourceSpans }) => resourceSpans);
-  expect(mapOf(resources[0]!.resource.attributes)).toMatchObject({ 'service.name': 'pith' });
-  const spans = resources.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans));
-  for (const { name, kind, attributes } of spans) checkSpan({ name, kind: (kind - 1) as SpanKind, attributes: mapOf(attributes) });
+  const collector = await spanCollector();
+  expect((await chat(folderWith(SKILL), { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })).code).toBe(0);
+  expect(collector.resource()).toMatchObject({ 'service.name': 'pith' });
+  const spans = collector.spans();
   const turn = spans.find(({ name }) => name.startsWith('invoke_agent '));
   expect(spans.some(({ name, parentSpanId }) => name === 'execute_tool read_skill tea' && parentSpanId === turn?.spanId)).toBe(true);
-  expect(new Set(spans.filter(({ name }) => !name.startsWith('process')).map(({ traceId }) => traceId)).size).toBe(1);
-  expect(JSON.stringify(sent)).not.toMatch(/three minutes|How do I/u);
+  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+  expect(collector.text()).not.toMatch(/three minutes|How do I/u);
 });
 
 it('U51 the .env and settings of a project name no collector', async () => {
-  const { sent, url } = await collector();
-  const files = { ...SKILL, '.env': `OTEL_EXPORTER_OTLP_ENDPOINT=${url}\nOTEL_EXPORTER_OTLP_TRACES_ENDPOINT=${url}/v1/traces\n` };
-  for (const PITH_TRUST of ['0', '1']) expect((await chat(folderWith(files), { PITH_TRUST })).code).toBe(0);
-  expect(sent).toEqual([]);
+  const { url, spans } = await spanCollector();
+  const variables = { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/v1/traces` };
+  const files = {
+    ...SKILL,
+    '.env': Object.entries(variables)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+    'sandbox/pith.yaml': JSON.stringify({ ...variables, env: variables, telemetry: variables, extensions: { skill_stats: variables } }),
+  };
+  for (const PITH_TRUST of ['0', '1']) await chat(folderWith(files), { PITH_TRUST });
+  expect(spans()).toEqual([]);
 });
 
 it('U51 a command ends long before a slow collector answers', async () => {
@@ -110,9 +62,9 @@ it.each([
   ['has another shape', { ...exporter('exports.Exporter = class {};'), ...SDK }],
   ['brings another SDK', exporter('exports.OTLPTraceExporter = class {};')],
 ])('U51 an exporter of the project that %s fails no command, and the one of Pith sends the spans', async (_, files) => {
-  const { sent, url } = await collector();
+  const { text, url } = await spanCollector();
   expect((await chat(folderWith({ ...SKILL, ...files }), { OTEL_EXPORTER_OTLP_ENDPOINT: url })).code).toBe(0);
-  expect(JSON.stringify(sent)).toContain('invoke_agent');
+  expect(text()).toContain('invoke_agent');
 });
 
 const COLLECTED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };

@@ -27,7 +27,7 @@ import { ScopeCache } from './catalog/scope.ts';
 import { registryOptions } from './commands/open-registry.ts';
 import { agentSkillsCheck, configSchema, type SkillsConfig } from './config.ts';
 import { findingsIn } from './trust/findings-in.ts';
-import { addSkill } from './spans.ts';
+import { SkillSpans } from './spans.ts';
 import { SkillTurns } from './turns.ts';
 import { SkillRegistry } from './registry.ts';
 import { SkillSearch } from './search/skill-search.ts';
@@ -101,8 +101,15 @@ export default class SkillRegistryExtension
     context.provide(SkillDrafts, this.#drafts);
     context.own(() => this.#drafts.close());
     context.provide(SkillLibrary, new Library(this.#ports));
-    context.own(events.handle(skillUsed, addSkill));
-    context.own(events.handle('turn.started', ({ turnId }) => this.#turns.started(turnId)));
+    const spans = new SkillSpans((skillId) => this.#turns.factsOf(skillId));
+    context.own(events.handle(skillUsed, (use) => spans.add(use)));
+    context.own(
+      events.handle('turn.started', ({ turnId }) => {
+        spans.began(turnId);
+        this.#turns.started(turnId);
+      }),
+    );
+    context.own(events.handle('turn.ended', ({ turnId }) => spans.ended(turnId)));
     context.own(() => this.#registry.close());
     context.own(() => this.#search.close());
     context.own(() => this.#recorder.close());

@@ -124,10 +124,15 @@ export class SkillTurns {
 
   #publish(turn: TurnInfo, use: SkillUse): void {
     const { id: turnId, threadId, agent, correlationId } = turn;
-    const skill = this.ports.find(use.skillId);
-    const named = skill === undefined || skill.name === use.skillId ? {} : { skillName: skill.name };
-    const from = skill === undefined ? {} : { source: pathToFileURL(skill.directory).href };
-    this.ports.events.publish(skillUsed, { turnId, threadId, agentId: agent.id, ...named, ...from, ...use, correlationId });
+    const facts = this.factsOf(use.skillId);
+    this.ports.events.publish(skillUsed, { turnId, threadId, agentId: agent.id, ...facts, ...use, correlationId });
+  }
+
+  /** What `skill.used` says of a skill besides its id. */
+  factsOf(skillId: string): Pick<SkillUsed, 'skillName' | 'source'> {
+    const skill = this.ports.find(skillId);
+    if (skill === undefined) return {};
+    return { ...(skill.name === skillId ? {} : { skillName: skill.name }), source: pathToFileURL(skill.directory).href };
   }
 }
 

@@ -28,7 +28,11 @@ const open = (cron?: string): Node => {
 async function plan({ store }: Node, at: number, cron: string): Promise<void> {
   await store.write((statement) => {
     const payload = JSON.stringify({ v: 1, extensionId: 'a', name: 'tick', at });
-    const { lastInsertRowid } = statement(`INSERT INTO events VALUES (NULL, 'schedule.due', 'schedule a/tick', ?, NULL, ?)`, payload, at);
+    const { lastInsertRowid } = statement(
+      `INSERT INTO events (topic, key, payload, at) VALUES ('schedule.due', 'schedule a/tick', ?, ?)`,
+      payload,
+      at,
+    );
     statement('INSERT INTO deliveries VALUES (?, ?, ?, ?, 0, NULL)', 'a/one', Number(lastInsertRowid), 'schedule a/tick', at);
     statement('REPLACE INTO schedules VALUES (?, ?, ?, ?)', 'a/tick', JSON.stringify([cron, 'one', ZONE]), at, Number(lastInsertRowid));
   });

@@ -55,7 +55,7 @@ export function openProcess(
     declared: () => names,
     callable: () => names,
     sideBySide: () => 16,
-    call: async (handler, payload, delivery, signal) => handlers[handler]?.(payload, delivery, signal),
+    call: async (handler, { payload }, delivery, signal) => handlers[handler]?.(payload, delivery, signal),
   });
   const kernel: KernelJobs = {
     jobs: () => new Map([journal.tickJob, ...deliveries.jobs()]),
