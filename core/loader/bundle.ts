@@ -28,6 +28,7 @@ export async function bundle(request: BundleRequest): Promise<string> {
       bundle: true,
       format: 'esm',
       platform: 'node',
+      conditions: [], // without `module`, which bundlers take and Node does not: packages are imported by Node
       target: 'node20',
       logLevel: 'silent',
       legalComments: 'none',

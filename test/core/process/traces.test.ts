@@ -47,10 +47,8 @@ async function spansOf(tool: string, last: string, head = 'const work = (act) =>
   };
   const pith = await inProcesses({ model, files });
   await pith.kernel.start();
-  pith.kernel.events.handle('extension.failed', (f) => console.log('FAILED', JSON.stringify(f)));
   const { results } = await pith.run('go', { agent: 'asker' });
   expect(results.map((result) => (result.ok ? null : result.error))).toEqual([null]);
-  console.log(JSON.stringify(pith.kernel.host.failures?.list?.() ?? null));
   await until(() => spans.some(({ name, ended }) => name === last && ended));
   return spans;
 }
