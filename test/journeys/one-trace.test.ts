@@ -28,7 +28,9 @@ export default class {
     context.jobs.define('later', async () => undefined);
   }
   getTools() {
-    return [defineTool({ name: 'plan', description: 'd', effect: 'read', input: z.object({}), execute: async () => (await this.context.jobs.add('later', null)).added })];
+    const input = z.object({ wait: z.number().default(0) });
+    const execute = async ({ wait }) => (await this.context.jobs.add('later', null, { at: this.context.clock.now() + wait })).added;
+    return [defineTool({ name: 'plan', description: 'd', effect: 'read', input, execute })];
   }
 }`;
 
@@ -43,26 +45,31 @@ const FILES = {
     delegates_to: ['helper', 'worker'],
   }),
   'agents/helper/manifest.yaml': agentFile('helper', { instructions: 'You are HELPER.' }),
-  'agents/worker/manifest.yaml': agentFile('worker', { instructions: 'You are WORKER.', uses_tools: [] }),
+  'agents/worker/manifest.yaml': agentFile('worker', { instructions: 'You are WORKER.', uses_tools: ['task_engine'] }),
   ...extensionFiles('mine', { provides: ['tool'], main: MINE, manifest: { jobs: [{ name: 'later' }] } }),
 };
 
-const call = (name: string, input: object = {}) => ({ name, input });
-/** Delegates, then does `act` at once. */
+type Calls = NonNullable<ScriptedReply['calls']>;
+const call = (name: string, input: object = {}): Calls[number] => ({ name, input });
+const called = ({ messages }: ChatBody, name: string) =>
+  messages.some(({ tool_calls: calls = [] }) => calls.some((each) => each.function.name === name));
+
+/** What the agents do: `main` delegates, waits for the tools of the server, and makes these calls at once; then comes `last`. */
 const answers =
-  (act: NonNullable<ScriptedReply['calls']>) =>
-  ({ messages }: ChatBody): ScriptedReply => {
-    const system = JSON.stringify(messages[0]);
-    const results = messages.filter(({ role }) => role === 'tool').length;
-    if (system.includes('WORKER') && results === 0) return { calls: [call('complete_task', { result: 'it is done' })] };
-    if (!system.includes('MAIN') || results > 1) return { text: 'done' };
-    return { calls: results === 0 ? [call('delegate_task', { agent: 'helper', task: 'help' })] : act };
+  (calls: Calls, last: ScriptedReply) =>
+  (body: ChatBody): ScriptedReply => {
+    const system = JSON.stringify(body.messages[0]);
+    if (system.includes('WORKER') && !called(body, 'complete_task')) return { calls: [call('complete_task', { result: 'it is done' })] };
+    if (!system.includes('MAIN')) return { text: 'done' };
+    if (!called(body, 'delegate_task')) return { calls: [call('delegate_task', { agent_id: 'helper', task: 'help' })] };
+    if (!body.tools?.some((tool) => tool.function.name === 'fixture_whence')) return { calls: [call('list_agents')] };
+    return called(body, 'plan') ? last : { calls };
   };
 
-async function world(act: NonNullable<ScriptedReply['calls']>) {
+async function world(calls: Calls, last: ScriptedReply = { text: 'done' }) {
   const collector = await spanCollector();
   const server = await ownServer();
-  server.script(...Array.from({ length: 20 }, () => answers(act)));
+  server.script(...Array.from({ length: 100 }, () => answers(calls, last)));
   const folder = await ownFolder(FILES);
   const env = { ...server.env, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
   const start = (...argv: readonly string[]): PithProcess => {
@@ -82,7 +89,7 @@ const tracesOf = (spans: readonly SentSpan[]) => [...new Set(spans.map(({ traceI
 it('U51 U42 one message has one trace: its agents, the tool of a process, the job, the task with its result and the MCP call', async () => {
   const { collector, server, start } = await world([
     call('plan'),
-    call('whence'),
+    call('fixture_whence'),
     call('submit_task', { goal: 'do it', agent_id: 'worker' }),
   ]);
   const chat = start('chat', '-p', 'go');
@@ -110,7 +117,21 @@ it('U51 U42 one message has one trace: its agents, the tool of a process, the jo
   expect(spanOf('process mine.later')?.parentSpanId).toBe(spanOf('execute_tool plan')?.spanId);
   const [traceId] = tracesOf(spans);
   expect(JSON.stringify(server.requests.map(({ body }) => body))).toContain(
-    `called by 00-${traceId}-${spanOf('execute_tool whence')?.spanId}-01`,
+    `called by 00-${traceId}-${spanOf('execute_tool fixture_whence')?.spanId}-01`,
   );
   for (const { headers } of server.requests) expect(headers['traceparent']).toContain(`00-${traceId}-`);
+});
+
+it('U51 a job whose process was killed before it began is worked on in the trace of the message, by another process', async () => {
+  const { collector, server, start } = await world([call('plan', { wait: 5_000 })], { text: 'never said', stallAfter: 0 });
+  const chat = start('chat', '-p', 'go');
+  const asked = await until(() => server.requests.find(({ body }) => called(body, 'plan')) ?? false);
+  chat.child.kill('SIGKILL');
+  await chat.ended;
+  const jobsOf = () => collector.spans().filter(({ name }) => name === 'process mine.later');
+  expect(jobsOf()).toEqual([]);
+  start('serve');
+  const [job] = await until(() => (jobsOf().length > 0 ? jobsOf() : false));
+  expect(asked.headers['traceparent']).toContain(`00-${job?.traceId}-`);
+  expect(collector.spans().find(({ spanId }) => spanId === job?.parentSpanId)?.name ?? 'execute_tool plan').toBe('execute_tool plan'); // it may have died unsent
 });
