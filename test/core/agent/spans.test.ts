@@ -118,7 +118,7 @@ it('U42 a turn that a tool calls is below that call, in the same trace', async (
   expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
 });
 
-it('U42 the wait for approval is a span as long as it took', async () => {
+it('U42 U51 the wait for approval is a span as long as it took, in the trace in which the turn began', async () => {
   const spans = collectSpans();
   const model = scriptedModel([{ calls: [{ name: 'risky', input: {} }] }, { text: 'done' }]);
   const clock = fakeClock();
@@ -133,4 +133,6 @@ it('U42 the wait for approval is a span as long as it took', async () => {
   checkSpan(wait!);
   expect(wait).toMatchObject({ parent: 'invoke_agent main', attributes: { 'pith.approval.answer': 'once' }, from: question!.createdAt });
   expect(wait!.to! - wait!.from!).toBe(90_000);
+  expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
+  expect(spans.filter(({ name }) => name === 'invoke_agent main').map(({ parent }) => parent)).toEqual([null, 'invoke_agent main']);
 });

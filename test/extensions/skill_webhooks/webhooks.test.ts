@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { namedAddresses, readAllowList } from '../../../sandbox/extensions/skill_webhooks/allow-list.ts';
 import { clientAddress } from '../../../sandbox/extensions/http/listener.ts';
 import { fakeClock } from 'pith/testing';
+import { collectSpans } from '../../span-collector.ts';
 import { passing, until } from '../../waiting.ts';
 import { words } from '../../words.ts';
 import { saveAs, savedKernel, type SavedKernel, WITH_WEBHOOKS } from '../saved_skills/saved-kernel.ts';
@@ -54,6 +55,17 @@ const ended = async (kernel: SavedKernel, id: string) =>
   });
 
 describe('webhooks', () => {
+  it('U51 a run is in the trace of the request that asked for it', async () => {
+    const spans = collectSpans();
+    const { kernel, key, post } = await served([{ text: 'Hello Ada' }]);
+    const body = JSON.stringify({ who: 'Ada' });
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const answer = await post(body, { ...signed(key, body, 'msg_1'), traceparent: `00-${traceId}-b7ad6b7169203331-01` });
+    await ended(kernel, ((await answer.json()) as { run: string }).run);
+    const inTrace = spans.filter((span) => span.traceId === traceId).map(({ name }) => name.split(' ')[0]);
+    expect(inTrace).toEqual(expect.arrayContaining(['process', 'invoke_agent', 'chat']));
+  });
+
   it('M69 M70 M72 M76 M88 a request signed by the reference package starts a run as the owner; a replay does not, also after a restart', async () => {
     const { kernel, key, post, address } = await served([{ text: 'Hello Ada' }]);
     expect(address).toMatch(/^\/webhooks\/[0-9a-f]{64}$/u);
