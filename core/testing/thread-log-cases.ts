@@ -62,7 +62,7 @@ const CASES: Readonly<Record<string, (log: ThreadLog, other: ThreadLog) => Promi
     const added = await Promise.all(
       Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? log : other).append(thread, 1, [entry(at), entry(`${at} too`)])),
     );
-    assert.equal(added.filter(Boolean).length, 1, 'how many of 50 were told that they added');
+    assert.equal(added.filter(Boolean).length, 1, 'how many of 50 appends resolved true');
     const winner = added.indexOf(true);
     assert.deepEqual(await other.read(thread, 0, ALL), [entry('first'), entry(winner), entry(`${winner} too`)]);
   },
@@ -104,7 +104,7 @@ const CASES: Readonly<Record<string, (log: ThreadLog, other: ThreadLog) => Promi
     assert.equal((await log.list(ALL)).filter((id) => id === one).length, 1);
   },
 
-  async 'a removed thread is gone, begins anew, and takes no other with it'(log) {
+  async 'a removed thread is gone, begins anew, and the others stay'(log) {
     const thread = newThread();
     const others = [`${thread}/below`, `${thread}0`, thread.toUpperCase(), `${thread}%`];
     for (const id of [thread, ...others]) assert.equal(await log.append(id, 0, [entry(id)]), true, id);
