@@ -27,6 +27,10 @@ interface PithErrorOptions {
 
 /** Misuse or a failure that its caller must see: who and what. Any error with a `code` and `retryable` is an instance, whoever threw it. */
 export class PithError extends Error {
+  static {
+    Object.defineProperty(this, 'name', { value: 'PithError' }); // the build shortens it, and a printed error begins with it
+  }
+
   readonly cure: string | undefined;
   readonly where: string | undefined;
   readonly retryable: boolean;
@@ -77,9 +81,5 @@ function reading<T>(read: () => T, otherwise: T): T {
 }
 
 function describe(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    return Object.prototype.toString.call(value); // a cycle or a throwing toJSON
-  }
+  return reading(() => JSON.stringify(value) ?? String(value), Object.prototype.toString.call(value)); // a cycle or a throwing toJSON
 }

@@ -4,6 +4,10 @@ import type { AnySchema } from './schemas.ts';
 
 /** An answer that was never what the schema wants: all of them, oldest first. */
 export class OutputInvalid extends PithError {
+  static {
+    Object.defineProperty(this, 'name', { value: 'PithError' });
+  }
+
   constructor(
     readonly answers: readonly string[],
     problems: readonly string[],

@@ -6,6 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { repository } from './child.ts';
+import { embed } from './embed.ts';
 import { durableEvents } from './events.ts';
 import { jobs } from './jobs.ts';
 import { codeIndexing } from './kernel-boot.ts';
@@ -22,6 +23,7 @@ import { watching } from './watching.ts';
 
 const BENCHES: Readonly<Record<string, Bench>> = {
   start,
+  embed,
   skills: skillsInProcess,
   triggers,
   watching,
