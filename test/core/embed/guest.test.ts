@@ -95,6 +95,42 @@ it('U40 importing it loads nothing else', async () => {
   expect(text.length).toBeLessThan(2000);
 });
 
+it('U40 importing it opens only its own files, and leaves no timer, listener or open file', async () => {
+  const cwd = folderWith({ 'trace.cjs': TRACE });
+  const text = `import { readdirSync } from 'node:fs';
+    const figures = () => [process.eventNames().sort(), process.getActiveResourcesInfo().sort(), readdirSync('/proc/self/fd').length];
+    const settled = () => new Promise((resolve) => setTimeout(resolve, 50));
+    await settled(); const before = figures(); const known = new Set(globalThis.traced.seen);
+    await import('${ROOT}/dist/embed.js');
+    await settled();
+    const { seen, written } = globalThis.traced;
+    console.log(JSON.stringify({ before, after: figures(), seen: [...seen].filter((place) => !known.has(place)), written: [...written] }));`;
+  const { stdout } = await program(text, { cwd, argv: ['--require', path.join(cwd, 'trace.cjs')] });
+  const { before, after, seen, written } = JSON.parse(stdout) as Record<'before' | 'after' | 'seen' | 'written', string[]>;
+  expect(after).toEqual(before);
+  expect(written).toEqual([]);
+  expect(seen.filter((place) => !place.startsWith(`${ROOT}/`) && !ROOT.startsWith(place) && place !== '/proc/self/fd')).toEqual([]);
+  expect(seen.filter((place) => /^(?:sandbox|core|data)\b/u.test(path.relative(ROOT, place)))).toEqual([]);
+});
+
+it('U40 until the first model call it takes what ships from the build, and starts no process', async () => {
+  const cwd = folderWith({ 'trace.cjs': TRACE, 'skills/notes/SKILL.md': '---\nname: notes\ndescription: Take notes.\n---\nTake notes.\n' });
+  const text = `${IMPORT} ${MODEL}
+    let first; const spied = { ...model, doStream: (options) => {
+      first ??= { sent: JSON.stringify(options.prompt), seen: [...globalThis.traced.seen], modules: process.moduleLoadList };
+      return model.doStream(options);
+    } };
+    const pith = await createPith({ model: spied, skills: [${JSON.stringify(path.join(cwd, 'skills'))}] });
+    await pith.run('hi').result; await pith.close();
+    console.log(JSON.stringify(first));`;
+  const { stdout } = await program(text, { cwd, argv: ['--require', path.join(cwd, 'trace.cjs')] });
+  const { sent, seen, modules } = JSON.parse(stdout) as { readonly sent: string; readonly seen: string[]; readonly modules: string[] };
+  expect(sent).toContain('notes');
+  expect(seen.filter((place) => place.startsWith(path.join(ROOT, 'sandbox/extensions')) && /\.(?:ts|yaml)$/u.test(place))).toEqual([]);
+  expect(seen.some((place) => place.startsWith(path.join(cwd, 'skills')))).toBe(true);
+  expect(modules.filter((name) => /^NativeModule (?:child_process|http|https|net)$/u.test(name))).toEqual([]);
+});
+
 const INSTANCES = process.env['PITH_TEST_LONG'] === '1' ? 200 : 40;
 
 it('U46 instances that are made and closed leave no memory, files, timers and listeners behind', async () => {

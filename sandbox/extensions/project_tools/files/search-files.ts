@@ -1,7 +1,7 @@
 import { counted } from '@pith/plain-text';
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { effortOf } from '@pith/patterns';
-import { RE2JS } from 're2js';
+import type { RE2JS } from 're2js';
 import { defineTool, messageOf, toolError, toolResult, z, type Clock, type Tool, type ToolResult } from 'pith';
 import { runGit } from '@pith/project-files';
 import { decodeText } from '@pith/safe-files';
@@ -50,6 +50,7 @@ async function search(
   const effort = effortOf(call.pattern);
   if (effort > LARGEST_PATTERN)
     return toolError('pattern_invalid', `'${call.pattern}' is too large: repeat less often, or search for a part of it`);
+  const { RE2JS } = await import('re2js');
   try {
     pattern = RE2JS.compile(call.pattern, call.ignore_case ? RE2JS.CASE_INSENSITIVE : 0);
   } catch (error) {
