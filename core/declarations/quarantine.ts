@@ -28,7 +28,7 @@ export function quarantineIn(dataDirectory: string): Quarantine {
   let entries = readEntries(folder);
   const write = (next: readonly Quarantined[]): void => {
     entries = next;
-    folder.writeNow(FILE, `${JSON.stringify({ entries }, null, 2)}\n`);
+    writePart(folder, FILE, { entries });
   };
   return {
     of: (id, digest) => entries.find((entry) => entry.id === id && entry.digest === digest) ?? null,
@@ -52,12 +52,21 @@ function readEntries(folder: StateFolder): readonly Quarantined[] {
   return Array.isArray(list) ? list.filter(isEntry) : [];
 }
 
+/** Of the format of both files. A file without a version has the first. Raise it when an older Pith would misread a file. */
+const VERSION = 1;
+
+/** undefined: there is none, or the file is damaged or of a newer Pith. */
 function readPart(folder: StateFolder, file: string, name: string): unknown {
   try {
-    return fieldsOf(JSON.parse(String(folder.read(file) ?? '{}')))[name];
+    const { version = VERSION, [name]: part } = fieldsOf(JSON.parse(String(folder.read(file) ?? '{}')));
+    return version === VERSION ? part : undefined;
   } catch {
     return undefined; // damaged
   }
+}
+
+function writePart(folder: StateFolder, file: string, parts: object): void {
+  folder.writeNow(file, `${JSON.stringify({ version: VERSION, ...parts }, null, 2)}\n`);
 }
 
 function isEntry(value: unknown): value is Quarantined {
@@ -103,7 +112,7 @@ export function lastGoodIn(dataDirectory: string, declarations: () => readonly D
       const steady = text === seen;
       seen = text;
       if (!steady || text === recorded) return;
-      folder.writeNow(LAST_GOOD, `${JSON.stringify({ at: now(), extensions }, null, 2)}\n`);
+      writePart(folder, LAST_GOOD, { at: now(), extensions });
       recorded = text;
     },
   };

@@ -19,6 +19,8 @@ export interface KeptFoldersOptions<Facts extends Kept> {
   readonly factsOf: (value: unknown) => Facts | null;
 }
 
+/** Of the facts on disk. Those without a format have the first. Raise it when older code would misread them. */
+const FORMAT = 1;
 const DRAFT = '.draft-';
 /** What a killed process left is removed after so long. */
 const DRAFT_MS = 60 * 60_000;
@@ -66,8 +68,8 @@ export class KeptFolders<Facts extends Kept> {
   /** Writes down the facts, where they are not what is known. */
   async note(facts: Facts): Promise<void> {
     const name = `${hexOf(facts.digest)}.json`;
-    const text = JSON.stringify(facts);
-    if (JSON.stringify(this.#factsIn(name)) !== text) await this.options.folder.write(name, text);
+    if (JSON.stringify(this.#factsIn(name)) !== JSON.stringify(facts))
+      await this.options.folder.write(name, JSON.stringify({ format: FORMAT, ...facts }));
   }
 
   /** The kept folder; null: it is not there, or damaged. */
@@ -111,10 +113,11 @@ export class KeptFolders<Facts extends Kept> {
     renamed(from, to);
   }
 
-  /** null: there are none, or they are damaged. */
+  /** null: there are none, or they are damaged or of newer code. */
   #factsIn(name: string): Facts | null {
     try {
-      const facts = this.options.factsOf(JSON.parse(String(this.options.folder.read(name))));
+      const { format = FORMAT, ...value } = JSON.parse(String(this.options.folder.read(name))) as { readonly format?: unknown };
+      const facts = format === FORMAT ? this.options.factsOf(value) : null;
       return facts !== null && `${hexOf(facts.digest)}.json` === name ? facts : null;
     } catch {
       return null; // not written yet, damaged, or of somebody else

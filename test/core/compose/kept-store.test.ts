@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
 import { fakeClock, type TestKernel } from 'pith/testing';
@@ -13,9 +13,10 @@ import { passing } from '../../waiting.ts';
 /** After the kill: all leases are over by then, and the next tick of the schedule, each ten minutes, is far. */
 const LATER_MS = 65 * 60_000;
 
-/** A copy, opened by the code of today. */
-async function opened() {
+/** A copy, changed by `prepare`, opened by the code of today. */
+async function opened(prepare: (sandbox: string) => void = () => undefined) {
   const { sandbox, home, contents } = openStoreFixture(folderWith());
+  prepare(sandbox);
   const clock = fakeClock(contents.killedAt + LATER_MS);
   const model = storeModel();
   const pith = await kernelOf({ sandbox, home, accepts: false, clock, model });
@@ -116,6 +117,30 @@ describe('the store of 0.1', () => {
     expect(await pith.kernel.agents.callTool('clerk', 'kv_get', { key: 'colour' })).toMatchObject({
       output: { value: { kept: 'colour' } },
     });
+  });
+
+  it('U41 P8 has the kept version of a skill for agents that name it; one of a newer Pith is none', async () => {
+    const names = Object.keys(storeContents().files).join('\n');
+    const [, file = '', digest = ''] = /^project\/sandbox\/(.+\/versions\/\w+\/(\w+)\.json)$/m.exec(names) ?? [];
+    const roll = async (format: object) => {
+      const { pith } = await opened((sandbox) => {
+        const facts = JSON.parse(readFileSync(path.join(sandbox, file), 'utf8')) as object;
+        writeFileSync(path.join(sandbox, file), JSON.stringify({ ...format, ...facts }));
+        writeFileSync(path.join(sandbox, 'skills/dice/SKILL.md'), '---\nname: dice\ndescription: d\n---\nChanged.\n');
+        writeFileSync(
+          path.join(sandbox, 'agents/helper/manifest.yaml'),
+          `id: helper\nversion: 1.0.0\nagent:\n  description: d\n  uses_skills: ["dice@${digest}"]\n`,
+        );
+      });
+      return pith.run('Roll the dice', { agent: 'helper' });
+    };
+    expect((await roll({})).requests[0]!.system).toContain('See references/sides.md');
+    expect((await roll({ format: 2 })).error?.message).toContain(`no version 'sha256:${digest.slice(0, 12)}`);
+  });
+
+  it('U41 has the lock of its skills: an update fetches from where one came', async () => {
+    const { as } = await opened();
+    expect(await as('ada', 'skills update')).toEqual([{ id: 'dice', state: 'current', source: 'project' }]);
   });
 
   it('V1 has nothing wrong in its conversations, and each is one that its model takes', async () => {

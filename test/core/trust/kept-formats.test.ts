@@ -3,6 +3,7 @@ import path from 'node:path';
 import { migrate, Queries } from '@pith/database-queries';
 import { systemClock } from '@pith/promises';
 import { describe, expect, it } from 'vitest';
+import { type Declaration, lastGoodIn, quarantineIn } from '../../../core/declarations/index.ts';
 import { createDatabase, openStore } from '../../../core/store/index.ts';
 import { adoptState, openPermissionsFile, openSecretsFile, openTrustFile, stateOwnership } from '../../../core/trust/index.ts';
 import { readEntries } from '../../../packages/folder-changes/entries.ts';
@@ -52,6 +53,48 @@ describe.each(Object.entries(RECORDS))('U41 %s', (name, { isRead, change }) => {
     expect(isRead(home)).toBe(false);
     expect(() => change(home)).toThrow('it has version 2, and this Pith knows 1; use the newer Pith that wrote it');
     expect(readFileSync(file, 'utf8')).toBe(newer);
+  });
+});
+
+describe('what a supervisor keeps', () => {
+  const STUCK = { id: 'a', digest: 'a1', reason: 'it crashed', at: 1 };
+  /** As 0.1 wrote them, or with this version. */
+  const given = (version: object) => {
+    const entries = JSON.stringify({ ...version, entries: [STUCK] }, null, 2);
+    const extensions = JSON.stringify({ ...version, at: 1, extensions: { a: 'a1' } }, null, 2);
+    const folder = folderWith({ 'quarantine.json': entries, 'last-good.json': extensions });
+    const declaration = { id: 'a', digest: 'a1', directory: folder, shipped: false, manifest: {} } as unknown as Declaration;
+    const good = lastGoodIn(
+      folder,
+      () => [declaration],
+      () => 2,
+    );
+    return { folder, quarantine: quarantineIn(folder), good };
+  };
+  const versionIn = (folder: string, name: string) =>
+    (JSON.parse(readFileSync(path.join(folder, name), 'utf8')) as { version?: number }).version;
+
+  it('U41 quarantine.json and last-good.json of 0.1 are read, and have their version after a change', () => {
+    const { folder, quarantine, good } = given({});
+    expect([quarantine.of('a', 'a1'), good.changed()]).toEqual([STUCK, []]);
+    quarantine.add([{ ...STUCK, id: 'b' }]);
+    const other = { id: 'c', digest: 'c1', directory: folder, shipped: false, manifest: {} } as unknown as Declaration;
+    lastGoodIn(
+      folder,
+      () => [other],
+      () => 2,
+    ).recordIfSteady();
+    expect(['quarantine.json', 'last-good.json'].map((name) => versionIn(folder, name))).toEqual([1, 1]);
+    expect(quarantineIn(folder).of('a', 'a1')).toEqual(STUCK);
+  });
+
+  it('U41 those of a newer Pith count for nothing, and are made again', () => {
+    const { folder, quarantine, good } = given({ version: 2 });
+    expect([quarantine.of('a', 'a1'), good.changed().map(({ id }) => id)]).toEqual([null, ['a']]);
+    quarantine.add([STUCK]);
+    good.recordIfSteady();
+    expect([quarantineIn(folder).of('a', 'a1'), good.changed()]).toEqual([STUCK, []]);
+    expect(['quarantine.json', 'last-good.json'].map((name) => versionIn(folder, name))).toEqual([1, 1]);
   });
 });
 

@@ -124,11 +124,12 @@ describe('P7: the history of a skill', () => {
     expect((await box.attempt('skills history', { arguments: { id: 'nothing' } })).error).toMatchObject({ code: 'skill_not_found' });
   });
 
-  it('P7: a damaged history is told and never written over', async () => {
+  it('P7 U41: a history that is damaged, or of a newer Pith, is told and never written over', async () => {
     const box = await project();
     await box.rows();
     const [name] = historyFiles(box);
     const file = path.join(data(box), 'history', name!);
+    const whole = readFileSync(file, 'utf8');
     writeFileSync(file, '{"id":');
     await box.write(FILE, text('1.0.1', 'Two.\n'));
     expect((await box.run('history')).error).toMatchObject({ code: 'history_damaged', where: file });
@@ -138,6 +139,7 @@ describe('P7: the history of a skill', () => {
       ['{"id":5}', "'id' is not valid"],
       ['[]', 'the file is not valid'],
       ['gone\nwrong', 'not valid JSON'],
+      [whole.replace('"format":1', '"format":2'), "'format' is not valid"],
     ] as const) {
       writeFileSync(file, damaged);
       const { message } = (await box.run('history')).error as Error;

@@ -29,6 +29,8 @@ export interface RecordedHistory extends HistorySubject {
 }
 
 const FOLDER = 'history';
+/** Raise it when an older Pith would misread a history: it refuses one of another format, and leaves it as it is. */
+const FORMAT = 1;
 
 const schema = once(() => {
   const text = z.string().nullable();
@@ -45,6 +47,7 @@ const schema = once(() => {
     proposal: text,
   });
   return z.object({
+    format: z.literal(FORMAT).default(FORMAT),
     id: z.string(),
     label: z.string(),
     folder: z.string().min(1),
@@ -74,7 +77,7 @@ export class HistoryFiles {
     try {
       const { data, error } = schema().safeParse(JSON.parse(String(bytes)));
       if (data === undefined) throw new Error(`${pathOf(error.issues[0]?.path)} is not valid`);
-      const { versions, ...rest } = data;
+      const { versions, format: _, ...rest } = data;
       return { ...rest, versions: versions.map((version, at) => ({ number: at + 1, ...version })) };
     } catch (error) {
       throw new PithError('history_damaged', `the history of the skill '${id}' cannot be read: ${printableLine(messageOf(error), 200)}`, {
@@ -105,7 +108,7 @@ export class HistoryFiles {
   }
 
   async write(history: RecordedHistory): Promise<void> {
-    await this.#folder.write(nameOf(history.id, history.label), JSON.stringify(history));
+    await this.#folder.write(nameOf(history.id, history.label), JSON.stringify({ format: FORMAT, ...history }));
   }
 }
 
