@@ -1,5 +1,6 @@
-// What the package exports, read from the declarations that ship: each export, and each member of it, is one line.
-import { readFileSync } from 'node:fs';
+// What the package exports, read from the declarations and the contracts of extensions that ship: each export, and each member of it, is one
+// line.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 
@@ -37,16 +38,18 @@ export function exportedTypes(root: string): readonly string[] {
   return all.flatMap(({ entry, name, symbol }) => linesOf(`${entry} ${name}`, declarationsOf(symbol, root))).toSorted();
 }
 
-/** The entries of the package that have types, by the name that they are imported by. */
+/** The entries of the package, by the name that they are imported by. The pattern `./*` stands for a file of each extension that has one. */
 function entriesOf(root: string): ReadonlyMap<string, string> {
   const { exports } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
-    exports: Readonly<Record<string, { readonly types?: string }>>;
+    exports: Readonly<Record<string, string | { readonly types: string }>>;
   };
-  return new Map(
-    Object.entries(exports).flatMap(([key, { types }]) =>
-      types === undefined ? [] : [[path.posix.join('pith', key), path.join(root, types)] as const],
-    ),
-  );
+  const found = Object.entries(exports).flatMap(([key, target]) => {
+    if (typeof target === 'object') return [[key, target.types] as const];
+    const [before = '', after = ''] = target.split('*');
+    const names = readdirSync(path.join(root, before)).filter((name) => existsSync(path.join(root, before + name + after)));
+    return names.toSorted().map((name) => [key.replace('*', name), before + name + after] as const);
+  });
+  return new Map(found.map(([key, file]) => [path.posix.join('pith', key), path.join(root, file)]));
 }
 
 function original(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol {
@@ -55,8 +58,8 @@ function original(checker: ts.TypeChecker, symbol: ts.Symbol): ts.Symbol {
 
 /** None for what another package declares. */
 function declarationsOf(symbol: ts.Symbol, root: string): readonly ts.Declaration[] {
-  const dist = path.join(root, 'dist') + path.sep;
-  return (symbol.declarations ?? []).filter((node) => node.getSourceFile().fileName.startsWith(dist));
+  const shipped = ['dist', 'sandbox'].map((folder) => path.join(root, folder) + path.sep);
+  return (symbol.declarations ?? []).filter((node) => shipped.some((folder) => node.getSourceFile().fileName.startsWith(folder)));
 }
 
 const folderOf = (node: ts.Node): string => path.dirname(node.getSourceFile().fileName);
@@ -79,6 +82,7 @@ function nameOfType(node: ts.Node): ts.Node | undefined {
 function linesOf(name: string, declarations: readonly ts.Declaration[]): readonly string[] {
   if (declarations.length === 0) return [`${name}: of another package`];
   return declarations.flatMap((node) => {
+    if (ts.isFunctionDeclaration(node)) return [`${name}: ${textOf(node, withoutBody(node))}`];
     if (!ts.isInterfaceDeclaration(node) && !ts.isClassDeclaration(node)) return [`${name}: ${textOf(node)}`];
     const members = node.members.map((member) => `${name}.${nameOfMember(member)}: ${textOf(member)}`);
     return [`${name}: ${textOf(node, withoutMembers(node))}`, ...members];
@@ -96,6 +100,11 @@ function withoutMembers(node: ts.InterfaceDeclaration | ts.ClassDeclaration): ts
   if (ts.isInterfaceDeclaration(node))
     return ts.factory.createInterfaceDeclaration(modifiers, node.name, typeParameters, heritageClauses, []);
   return ts.factory.createClassDeclaration(modifiers, name, typeParameters, heritageClauses, []);
+}
+
+function withoutBody(node: ts.FunctionDeclaration): ts.Node {
+  const { modifiers, name, typeParameters, parameters, type } = node;
+  return ts.factory.createFunctionDeclaration(modifiers, undefined, name, typeParameters, parameters, type, undefined);
 }
 
 /** On one line, without comments. */

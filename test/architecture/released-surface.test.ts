@@ -17,7 +17,8 @@ const UPDATE = 'if that is meant, run: npm run surface:update';
 function typesOf(files: Readonly<Record<string, string>>): readonly string[] {
   const root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-types-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  const exports = { '.': { types: './dist/index.d.ts' }, './*': './contract.ts' };
+  const exports = { '.': { types: './dist/index.d.ts' }, './*': './sandbox/extensions/*/contract.ts' };
+  mkdirSync(path.join(root, 'sandbox/extensions/bare'), { recursive: true });
   for (const [name, text] of Object.entries({ 'package.json': JSON.stringify({ type: 'module', exports }), ...files })) {
     mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
     writeFileSync(path.join(root, name), text);
@@ -53,6 +54,23 @@ describe('what people use of the package', () => {
       'pith Tool.run: run(part: Part): Hidden;',
       'pith Tool: export interface Tool { }',
       'pith run: export declare function run(): void;',
+    ]);
+  });
+
+  it('U50 so are those of the contracts of extensions, which ship as sources: a function without what it does', () => {
+    const files = {
+      'dist/index.d.ts': 'export interface Tool { name: string }',
+      'sandbox/extensions/tea/contract.ts': `import type { Tool } from 'pith';
+        interface Pot { readonly tool: Tool }
+        export const POTS = 3;
+        export async function pour(pot: Pot): Promise<Tool> { return pot.tool; }`,
+      'sandbox/extensions/tea/main.ts': 'export const hidden = 1;',
+    };
+    expect(typesOf(files).filter((line) => !line.startsWith('pith Tool'))).toEqual([
+      'pith/tea (Pot).tool: readonly tool: Tool;',
+      'pith/tea (Pot): interface Pot { }',
+      'pith/tea POTS: POTS = 3',
+      'pith/tea pour: export async function pour(pot: Pot): Promise<Tool>;',
     ]);
   });
 

@@ -1,10 +1,16 @@
-import { messageOf, PithError, type Tool, z } from 'pith';
+import { messageOf, PithError, type Tool, type ToolProvider, z } from 'pith';
 
 /** One `path:Export` of a skill. */
 type Module =
   | { readonly name: string; load(): Promise<Readonly<Record<string, unknown>>> }
   /** Why it cannot be loaded, as a sentence with its cure. */
   | { readonly name: string; readonly problem: string };
+
+/** The class of an extension that has the tools. */
+interface Toolset {
+  new (): ToolProvider;
+  settingsNotes(): readonly { readonly code: string; readonly message: string }[];
+}
 
 /** A module that has not said its tools by then is left out, so that the others can. */
 const MODULE_LIMIT_MS = 5000;
@@ -15,7 +21,7 @@ const MOST_TOOLS = 100;
  * Runs where the toolset lives: imports its modules side by side and makes an extension's class of their tools. What is wrong with one is
  * noted and costs its own tools only. Nothing runs when nothing is left.
  */
-export async function makeToolset(skillId: string, modules: readonly Module[]) {
+export async function makeToolset(skillId: string, modules: readonly Module[]): Promise<Toolset> {
   const problems: string[] = [];
   const tools = new Map<string, Tool>();
   const found = await Promise.all(modules.map((module) => toolsOf(module).catch((error: unknown) => String(messageOf(error)))));
