@@ -22,7 +22,7 @@ import { createLoader } from '../loader/index.ts';
 import { routerTo } from '../models/index.ts';
 import { type Trust, trustOf } from '../trust/index.ts';
 import { overlay } from '@pith/plain-data';
-import { systemClock } from '@pith/promises';
+import { systemClock, within } from '@pith/promises';
 import { isBelow } from '@pith/safe-files';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
 import { partsOf } from './models.ts';
@@ -33,6 +33,9 @@ import { toolsOf } from './tools.ts';
 
 /** What a program needs of what ships; the rest it names. */
 const SHIPPED = ['skill_registry', 'skill_search', 'openai_compatible', 'anthropic', 'offline'];
+
+/** So long does `close` wait for runs that it has aborted. */
+const CLOSING_MS = 500;
 
 /** Opens a kernel in this process, over what the options name alone. Rejects `settings_invalid` and what a start may fail with. */
 export async function openPith(options: PithOptions): Promise<Pith> {
@@ -65,7 +68,7 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   const close = (): Promise<void> =>
     (closed ??= (async () => {
       closing.abort(new PithError('aborted', 'it was closed'));
-      await Promise.all(running);
+      await within(systemClock, CLOSING_MS, Promise.all(running));
       await kernel.stop();
       await temporary.remove();
     })());

@@ -268,8 +268,14 @@ describe('U47 a run', () => {
     onTestFinished(() => void process.off('unhandledRejection', heard));
     const { pith } = await pithWith([{ error: new Error('broken') } as never]);
     const run = pith.run('hi');
-    for await (const _ of run);
-    await expect(run.result).rejects.toMatchObject({ code: expect.any(String) });
+    const read = async (loop: AsyncIterable<unknown>) => {
+      for await (const _ of loop);
+    };
+    // Whoever reads the text alone must not take half of an answer for the whole.
+    await expect(read(run)).rejects.toMatchObject({ code: 'model_failed' });
+    await expect(read(run.text)).rejects.toMatchObject({ code: 'model_failed' });
+    pith.run('hi', { agent: 'nobody' });
+    await expect(run.result).rejects.toMatchObject({ code: 'model_failed' });
     await new Promise(setImmediate);
     expect(unhandled).toEqual([]);
   });
