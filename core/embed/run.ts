@@ -30,6 +30,8 @@ export interface RunRequest extends Pick<RunOptions, 'signal' | 'limits' | 'mode
   readonly output?: object | undefined;
 }
 
+type Performer = Pick<RunRequest, 'agent' | 'userId' | 'model'>;
+
 /** An answer that is no JSON value of the schema is asked for again so often. */
 const REPAIRS = 2;
 
@@ -92,12 +94,12 @@ class RunningRun {
   async #turns(): Promise<RunResult> {
     const { output } = this.request;
     const schema = output === undefined ? null : schemaOf(output, 'output');
-    const spec = await this.#agent(schema);
+    const performer = await this.#performer(schema);
     let text = this.request.text;
     if (text === null) await this.#answerGiven(this.request.answers ?? {});
     const answers: string[] = [];
     for (;;) {
-      const ended = await this.#turn(spec, text);
+      const ended = await this.#turn(performer, text);
       if (schema === null || ended.status !== 'done') return ended;
       const found = await untilAborted(outputIn(ended.text, schema), this.signal);
       if ('value' in found) return { ...ended, output: found.value };
@@ -108,17 +110,22 @@ class RunningRun {
     }
   }
 
-  /** The agent, told what its answer must be. */
-  async #agent(schema: AnySchema | null): Promise<string | AgentSpec> {
-    const { agent } = this.request;
-    if (schema === null) return agent;
-    const { spec } = typeof agent === 'string' ? await this.ports.kernel.agents.resolve(agent) : { spec: agent };
-    return { ...spec, instructions: [spec.instructions, outputInstructions(schema)].filter((part) => part !== '').join('\n\n') };
+  /** As whom its turns run, told what the answer must be. A turn that goes on does so as the one who began it. */
+  async #performer(schema: AnySchema | null): Promise<Performer> {
+    const { thread, text, ...request } = this.request;
+    const { agents, threads } = this.ports.kernel;
+    const begun = text === null ? (await threads.unfinished(thread))?.turn : undefined;
+    const { agent, userId, model } = begun === undefined ? request : { ...begun, model: begun.policy.model };
+    if (schema === null) return { agent, userId, model };
+    const { spec } = typeof agent === 'string' ? await agents.resolve(agent) : { spec: agent };
+    const said = outputInstructions(schema);
+    const instructions = spec.instructions.includes(said) ? spec.instructions : [spec.instructions, said].filter(Boolean).join('\n\n');
+    return { agent: { ...spec, instructions }, userId, model };
   }
 
   /** One turn, to its end or until questions stay open. */
-  async #turn(agent: string | AgentSpec, text: string | null): Promise<RunResult> {
-    const { thread, userId, model } = this.request;
+  async #turn({ agent, userId, model }: Performer, text: string | null): Promise<RunResult> {
+    const { thread } = this.request;
     const common = { agent, threadId: thread, channelId: 'embed', ...(userId === undefined ? {} : { userId }) };
     let next: Pick<TurnRequest, 'input' | 'resume'> = text === null ? { resume: true } : { input: text };
     for (;;) {

@@ -87,15 +87,16 @@ describe('U44 a question', () => {
     const store = folderWith();
     const asked: string[] = [];
     const later = (question: Question) => (asked.push(question.id), 'later' as const);
+    const agents = [{ id: 'first' }, { id: 'second', instructions: 'Be the second.' }];
     const script = [ask('a', 'b'), { text: 'Oslo' }, { text: '{"city":"Oslo"}' }];
-    const first = await pithWith(script.slice(0, 1), { store, approve: later });
-    const waiting = await first.pith.run('write').result;
+    const first = await pithWith(script.slice(0, 1), { store, agents, approve: later });
+    const waiting = await first.pith.run('write', { agent: 'second' }).result;
     const ids = waiting.questions.map(({ id }) => id);
     expect([waiting.status, asked]).toEqual(['waiting', ids]);
     expect(waiting.usage.inputTokens).toBeGreaterThan(0);
     await first.pith.close();
 
-    const second = await pithWith(script.slice(1), { store, approve: later });
+    const second = await pithWith(script.slice(1), { store, agents, approve: later });
     asked.length = 0;
     const still = await second.pith.resume(waiting.thread, { [ids[0]!]: 'yes' }).result;
     expect([still.status, still.questions.map(({ id }) => id), asked]).toEqual(['waiting', ids.slice(1), ids.slice(1)]);
@@ -103,6 +104,7 @@ describe('U44 a question', () => {
     const output = z.object({ city: z.string() });
     const ended = await second.pith.resume(waiting.thread, { [ids[1]!]: 'yes' }, { output }).result;
     expect([ended.status, ended.output.city]).toEqual(['done', 'Oslo']); // the first answer was asked for again
+    expect(second.model.requests.map((request) => JSON.stringify(request).includes('Be the second.'))).toEqual([true, true]);
     expect(ended.usage.inputTokens).toBeGreaterThan(waiting.usage.inputTokens);
   });
 
