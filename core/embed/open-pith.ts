@@ -117,7 +117,7 @@ async function openKernel(options: PithOptions, agents: readonly AgentSpec[], te
   const kernel = await createKernel(
     {
       sandbox,
-      trust: trustIn(sandbox, options.sandbox !== undefined),
+      trust: trustIn(sandbox, options.project),
       env: { PITH_LOG: 'silent', ...env },
       home: null,
       flags: settingsOf(options, dataDirectory, await skillFolders(options, sandbox, temporary)),
@@ -177,10 +177,10 @@ function refuseBroken(kernel: Kernel, ids: readonly string[]): void {
   }
 }
 
-/** Whoever names a sandbox trusts it; its project brings no instructions of its own. */
-function trustIn(sandbox: string, isThere: boolean): Trust {
+/** Whoever names a sandbox and a project trusts them; what stands beside the sandbox, and files in the project that instruct, are not taken. */
+function trustIn(sandbox: string, project: string | undefined): Trust {
   const trust = trustOf({ sandbox, shipped: shippedSandbox(), home: null, accepts: true });
-  return isThere ? trust : { ...trust, project: null, projectFiles: [] };
+  return { ...trust, project: project === undefined ? null : folderAt(project, 'project'), projectFiles: [] };
 }
 
 function settingsOf({ settings = {}, model }: PithOptions, dataDirectory: string, skills: readonly string[]): SettingsInput {

@@ -90,6 +90,8 @@ export type Approve = (question: Question, signal: AbortSignal) => ApproveAnswer
 export interface PithOptions {
   /** A sandbox folder, of which agents, skills, extensions and settings are taken: whoever names it trusts it. Absent: none. */
   readonly sandbox?: string;
+  /** The folder in which extensions such as `project_tools` work. Absent: none. */
+  readonly project?: string;
   /** Folders of skills, folders that are a skill, and skills as objects. */
   readonly skills?: readonly (string | EmbeddedSkill)[];
   /**
