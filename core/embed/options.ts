@@ -25,6 +25,9 @@ export type EmbeddedTool =
       /** As `ToolDefinition.effect`. */
       readonly effect?: 'read' | 'idempotent' | 'write';
       readonly timeoutMs?: number;
+      /** Of the AI SDK: what the model gets of the answer. */
+      toModelOutput?(options: never): unknown;
+      /** The last value counts where it answers with several. */
       execute?(input: never, call: never): unknown;
     }
   | ((call: ToolCall) => unknown);

@@ -125,6 +125,9 @@ it.each([
     "the file '../x' of 'a' is outside of the skill",
   ],
   ['a tool', { tools: { one: { description: 'd' } } }, 'tools.one: it has no execute'],
+  ['the name of a tool', { tools: { 'Get weather': () => 1 } }, "tools: 'Get weather' cannot be the name of a tool"],
+  ['a schema', { tools: { one: { inputSchema: { type: 'object', if: {} }, execute: String } } }, 'tools.one: its schema cannot be used'],
+  ['an older form', { tools: { one: { parameters: {}, execute: String } } }, 'tools.one: it has parameters, of an older form'],
 ] as const)('U40 refuses %s that cannot be used, with the cure', async (_, options, message) => {
   await expect(createPith(options as PithOptions)).rejects.toMatchObject({
     code: 'settings_invalid',
