@@ -118,8 +118,9 @@ it.each([
   expect(sent).toContain('Write well.');
   expect(sent.includes('read_file')).toBe('project' in options);
   expect(sent).not.toMatch(/canary|AGENTS\.md|CLAUDE\.md/u);
-  const beside = seen.map((place) => path.relative(cwd, place)).filter((place) => place !== '' && !/^(?:own|\.\.)/u.test(place));
-  if (!('project' in options)) expect(beside.filter((place) => place !== '.git')).toEqual([]); // only whether a repository begins there
+  const inFolder = seen.map((place) => path.relative(cwd, place)).filter((place) => place !== '' && !/^(?:own|\.\.)/u.test(place));
+  const beside = 'project' in options ? [] : inFolder.filter((place) => place !== '.git'); // only whether a repository begins there
+  expect(beside).toEqual([]);
 });
 
 it('U40 importing it loads nothing else', async () => {
