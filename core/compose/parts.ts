@@ -198,8 +198,9 @@ function host(get: Get): Host {
 function modelRouter(get: Get): ModelRouter {
   const { extensions, providers, setup } = get(HOST);
   const sandbox = get(SANDBOX);
-  const { env } = sandbox.options;
+  const { env, isGuest = false } = sandbox.options;
   const router = createRouter({
+    onlyNamed: isGuest,
     get settings() {
       return sandbox.settings;
     },

@@ -29,18 +29,12 @@ export { digestOf, sourceDigest, stampFolder } from './source-files.ts';
 export { interfaceOf, KERNEL_PROTOCOLS, KERNEL_TOPICS } from './kernel-names.ts';
 export { buildOf, packageRoot, packageVersion, shippedSandbox } from './package-version.ts';
 export { type Claims, type ExtensionConfig, claimsOf, configOf, configuredIds, enabledBy, withIdsMeant } from './config-of.ts';
-export {
-  DEFAULT_SETTINGS,
-  type LoadedSettings,
-  type Settings,
-  type SettingsOptions,
-  loadSettings,
-  readSettingsFile,
-  settingsFindings,
-} from './settings.ts';
+export { DEFAULT_SETTINGS, type LoadedSettings, type Settings, type SettingsOptions, loadSettings, readSettingsFile } from './settings.ts';
 export type { SettingsInput } from './settings-schema.ts';
 export { askedAlways, unknownNames } from './unknown-names.ts';
 export { agentSpecOf, KERNEL_AGENT_KEYS } from './agents.ts';
 export { isAdmin, LOCAL_USER, userIn } from './user.ts';
+/** The shape of settings; with it comes zod. */
+export const loadSettingsSchema = () => import('./settings-schema.ts');
 /** Writes settings into a file; with it comes yaml. */
 export const loadSettingsEdit = () => import('./settings-edit.ts');

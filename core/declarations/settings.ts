@@ -197,14 +197,6 @@ export async function readSettingsFile(file: string): Promise<SettingsRecord | n
   }
 }
 
-/** What is wrong in settings that are in no file; `place` names them. */
-export async function settingsFindings(value: unknown, place: string): Promise<readonly Diagnostic[]> {
-  const [{ issuesToDiagnostics }, { settingsSchema }] = await Promise.all([import('@pith/checked-yaml'), import('./settings-schema.ts')]);
-  const schema = settingsSchema();
-  const issues = schema.safeParse(value).error?.issues ?? [];
-  return issuesToDiagnostics(issues, schema, { file: place, positions: {}, code: 'settings_invalid', value });
-}
-
 /** As `readSettingsFile`, of a sandbox that nobody trusts: a link is not followed, and a file that cannot be read says nothing. */
 export async function readForeignSettings(file: string): Promise<SettingsRecord | null> {
   if (fs.lstatSync(file, { throwIfNoEntry: false })?.isFile() !== true) return null;

@@ -1,10 +1,10 @@
 import type { TurnEvent } from '../contract/index.ts';
 
-/** The events of a run, for whoever reads them, now or later. Leaving a loop over them calls `left`. */
-export class RunEvents implements AsyncIterable<TurnEvent> {
+/** The events of a run, for whoever reads them, now or later. Leaving a loop over them calls `left`, also while the loop waits. */
+export class RunEvents {
   readonly #events: TurnEvent[] = [];
-  #isEnded = false;
-  #wake: (() => void)[] = [];
+  #end: { readonly failure: unknown } | null = null;
+  #waiting: (() => void)[] = [];
 
   constructor(private readonly left: () => void) {}
 
@@ -13,32 +13,44 @@ export class RunEvents implements AsyncIterable<TurnEvent> {
     this.#notify();
   }
 
-  end(): void {
-    this.#isEnded = true;
+  /** `failure`: what every loop ends with; null: the run did not fail. */
+  end(failure: unknown): void {
+    this.#end = { failure };
     this.#notify();
   }
 
-  async *[Symbol.asyncIterator](): AsyncIterator<TurnEvent> {
+  /** What `of` makes of each event; events without a value are left out. */
+  read<T>(of: (event: TurnEvent) => T | undefined): AsyncIterableIterator<T, undefined> {
     let at = 0;
-    try {
-      for (;;) {
-        while (at < this.#events.length) yield this.#events[at++]!;
-        if (this.#isEnded) return;
-        await new Promise<void>((resolve) => this.#wake.push(resolve));
-      }
-    } finally {
-      if (!this.#isEnded) this.left();
-    }
-  }
-
-  /** The text alone. */
-  async *text(): AsyncIterable<string> {
-    for await (const event of this) if (event.type === 'text-delta') yield event.text;
+    let isOver = false;
+    const over = { done: true, value: undefined } as const;
+    const reader: AsyncIterableIterator<T, undefined> = {
+      [Symbol.asyncIterator]: () => reader,
+      next: async () => {
+        while (!isOver) {
+          const event = this.#events[at];
+          if (event !== undefined) {
+            at += 1;
+            const value = of(event);
+            if (value !== undefined) return { done: false, value };
+          } else if (this.#end !== null) {
+            isOver = true;
+            if (this.#end.failure !== null) throw this.#end.failure;
+          } else await new Promise<void>((wake) => this.#waiting.push(wake));
+        }
+        return over;
+      },
+      return: async () => {
+        if (!isOver && this.#end === null) this.left();
+        isOver = true;
+        this.#notify();
+        return over;
+      },
+    };
+    return reader;
   }
 
   #notify(): void {
-    const waiting = this.#wake;
-    this.#wake = [];
-    for (const wake of waiting) wake();
+    for (const wake of this.#waiting.splice(0)) wake();
   }
 }

@@ -17,13 +17,14 @@ import {
   sourceOf,
   THREAD_LOG,
 } from '../compose/index.ts';
-import { MANIFEST_FILE, packageRoot, settingsFindings, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
+import { MANIFEST_FILE, packageRoot, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
 import { createLoader } from '../loader/index.ts';
 import { routerTo } from '../models/index.ts';
 import { type Trust, trustOf } from '../trust/index.ts';
 import { overlay } from '@pith/plain-data';
-import { systemClock } from '@pith/promises';
+import { systemClock, within } from '@pith/promises';
 import { isBelow } from '@pith/safe-files';
+import { checkOptions, checkRun } from './checked-options.ts';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
 import { partsOf } from './models.ts';
 import { agentsOf, assistantOf, refuseUnusable } from './agents.ts';
@@ -32,8 +33,12 @@ import { nobody, type RunPorts, startRun } from './run.ts';
 import { DELEGATION, SHIPPED } from './shipped.ts';
 import { toolsOf } from './tools.ts';
 
+/** So long does `close` wait for runs that it has aborted. */
+const CLOSING_MS = 500;
+
 /** Opens a kernel in this process, over what the options name alone. Rejects `settings_invalid` and what a start may fail with. */
 export async function openPith(options: PithOptions): Promise<Pith> {
+  await checkOptions(options);
   const { approve = nobody, limits = {}, clock = systemClock } = options;
   const temporary = new TemporaryFolder();
   const agents = agentsOf(options);
@@ -57,13 +62,17 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   const assistant = assistantOf(options);
   const agentNamed = (id: string | undefined): string | AgentSpec => {
     if (id !== undefined) return id;
-    return agents[0]?.id ?? (options.sandbox === undefined ? assistant : kernel.settings.default_agent);
+    const [first] = agents;
+    const { default_agent: ofSandbox, origins } = kernel.settings;
+    if (first !== undefined) return first.id;
+    const isThere = origins['default_agent'] !== undefined || kernel.host.agents.declared().some((each) => each.id === ofSandbox);
+    return isThere ? ofSandbox : assistant;
   };
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> =>
     (closed ??= (async () => {
       closing.abort(new PithError('aborted', 'it was closed'));
-      await Promise.all(running);
+      await within(systemClock, CLOSING_MS, Promise.all(running));
       await kernel.stop();
       await temporary.remove();
     })());
@@ -71,23 +80,36 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     if (closed !== undefined) throw new PithError('usage', 'this Pith is closed', { cure: 'make another one' });
   };
   return {
-    run(text, { thread = randomUUID(), agent, output, ...rest } = {}) {
+    run(text, options = {}) {
       requireOpen();
+      checkRun('run', options);
+      const { thread = randomUUID(), agent, output, ...rest } = options;
       return startRun({ ...rest, text, thread, agent: agentNamed(agent), output }, ports);
     },
     resume(thread, answers = {}, rest = {}) {
       requireOpen();
+      checkRun('resume', rest);
       return startRun({ ...rest, text: null, thread, answers, agent: agentNamed(undefined) }, ports);
     },
     async skills() {
+      requireOpen();
       const [provider] = await kernel.host.providers.active(SkillProvider);
       const found = (await provider?.listSkills()) ?? [];
       return found.map(({ id, description, state }) => ({ id, description, state }));
     },
     threads: {
-      list: async (limit = 100) => (await kernel.threads.list(limit)).map(({ id, title }) => ({ id, title })),
-      messages: async (thread) => (await kernel.threads.load(thread))?.messages.map(({ message }) => message) ?? null,
-      remove: (thread) => kernel.agents.deleteThread(thread),
+      async list(limit = 100) {
+        requireOpen();
+        return (await kernel.threads.list(limit)).map(({ id, title }) => ({ id, title }));
+      },
+      async messages(thread) {
+        requireOpen();
+        return (await kernel.threads.load(thread))?.messages.map(({ message }) => message) ?? null;
+      },
+      async remove(thread) {
+        requireOpen();
+        await kernel.agents.deleteThread(thread);
+      },
     },
     close,
     [Symbol.asyncDispose]: close,
@@ -99,7 +121,6 @@ async function openKernel(options: PithOptions, agents: readonly AgentSpec[], te
   const sandbox = options.sandbox === undefined ? path.join(temporary.path, 'sandbox') : folderAt(options.sandbox, 'sandbox');
   const folder = typeof store === 'string' && store !== 'memory' ? path.resolve(store) : null;
   const dataDirectory = folder ?? path.join(temporary.path, 'data');
-  await refuseSettings(options.settings);
   const { ships, folders, objects } = extensionsIn(options, agents);
   const parts = createParts().createChildContainer();
   part(parts, LOADER, () => loaderOf(createLoader({ dataDirectory, packageRoot: packageRoot() }), objects));
@@ -113,7 +134,7 @@ async function openKernel(options: PithOptions, agents: readonly AgentSpec[], te
   const kernel = await createKernel(
     {
       sandbox,
-      trust: trustIn(sandbox, options.sandbox !== undefined),
+      trust: trustIn(sandbox, options.project),
       env: { PITH_LOG: 'silent', ...env },
       home: null,
       flags: settingsOf(options, dataDirectory, await skillFolders(options, sandbox, temporary)),
@@ -125,6 +146,7 @@ async function openKernel(options: PithOptions, agents: readonly AgentSpec[], te
   );
   try {
     const given = [...folders.map((folder) => path.basename(folder)), ...objects.map(({ manifest }) => manifest.id)];
+    refuseWrongSettings(kernel);
     refuseBroken(kernel, given);
     await refuseUnusable(kernel, agents);
     if (given.some((id) => kernel.host.extensions.discovery.declarations.get(id)?.manifest?.provides.includes(ServiceProvider.id)))
@@ -162,9 +184,12 @@ function extensionFolder(given: string): string {
   throw new PithError('settings_invalid', `extensions: ${folder} has no ${MANIFEST_FILE}`, { cure: 'name the folder of an extension' });
 }
 
-async function refuseSettings(settings: PithOptions['settings']): Promise<void> {
-  const [wrong] = settings === undefined ? [] : await settingsFindings(settings, 'settings');
-  if (wrong !== undefined) throw new PithError('settings_invalid', `settings: ${wrong.message}`, { cure: wrong.cure ?? 'correct it' });
+/** A program has nobody who would read what a sandbox says on its settings. */
+function refuseWrongSettings(kernel: Kernel): void {
+  const wrong = kernel.findings().find(({ severity, code }) => severity === 'error' && code === 'settings_invalid');
+  if (wrong === undefined) return;
+  const { code, message, file, line, cure } = wrong;
+  throw new PithError(code, message, { where: file === undefined ? undefined : `${file}:${line ?? 1}`, cure });
 }
 
 /** Whoever gives an extension counts on it. Throws what is wrong with its declaration. */
@@ -178,10 +203,10 @@ function refuseBroken(kernel: Kernel, ids: readonly string[]): void {
   }
 }
 
-/** Whoever names a sandbox trusts it; its project brings no instructions of its own. */
-function trustIn(sandbox: string, isThere: boolean): Trust {
+/** Whoever names a sandbox and a project trusts them; what stands beside the sandbox, and files in the project that instruct, are not taken. */
+function trustIn(sandbox: string, project: string | undefined): Trust {
   const trust = trustOf({ sandbox, shipped: shippedSandbox(), home: null, accepts: true });
-  return isThere ? trust : { ...trust, project: null, projectFiles: [] };
+  return { ...trust, project: project === undefined ? null : folderAt(project, 'project'), projectFiles: [] };
 }
 
 function settingsOf({ settings = {}, model }: PithOptions, dataDirectory: string, skills: readonly string[]): SettingsInput {
@@ -216,9 +241,11 @@ class TemporaryFolder {
 
   async withSkills(skills: readonly EmbeddedSkill[]): Promise<string> {
     const folder = path.join(this.path, 'skills');
-    for (const { id, description, body, files = {} } of skills) {
-      if (!/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(id))
+    for (const [at, { id, description, body, files = {} }] of skills.entries()) {
+      if (id !== id.toLowerCase() || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(id))
         throw new PithError('settings_invalid', `skills: '${id}' is not an id`, { cure: 'use small letters, digits and single hyphens' });
+      if (skills.findIndex((other) => other.id === id) < at)
+        throw new PithError('settings_invalid', `skills: '${id}' is there twice`, { cure: 'rename one of them' });
       const text = `---\nname: ${JSON.stringify(id)}\ndescription: ${JSON.stringify(description)}\n---\n${body}`;
       for (const [name, content] of Object.entries({ ...files, 'SKILL.md': text })) {
         const file = path.join(folder, id, name);

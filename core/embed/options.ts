@@ -5,7 +5,7 @@ type Usage = Extract<TurnEvent, { type: 'turn-end' }>['usage'];
 
 /** Any schema by the Standard Schema convention that gives JSON Schema, such as one of zod 4; or a JSON Schema. */
 export type OutputSchema<Output = unknown> =
-  | { readonly '~standard': { readonly types?: { readonly output: Output } | undefined } }
+  | { readonly '~standard': { validate(value: unknown): unknown; readonly types?: { readonly output: Output } | undefined } }
   | { readonly '~standard'?: undefined; readonly [keyword: string]: unknown };
 
 /** Any language model object of the AI SDK: provider specification v2, v3 or v4. */
@@ -25,6 +25,9 @@ export type EmbeddedTool =
       /** As `ToolDefinition.effect`. */
       readonly effect?: 'read' | 'idempotent' | 'write';
       readonly timeoutMs?: number;
+      /** Of the AI SDK: what the model gets of the answer. */
+      toModelOutput?(options: never): unknown;
+      /** The last value counts where it answers with several. */
       execute?(input: never, call: never): unknown;
     }
   | ((call: ToolCall) => unknown);
@@ -90,6 +93,8 @@ export type Approve = (question: Question, signal: AbortSignal) => ApproveAnswer
 export interface PithOptions {
   /** A sandbox folder, of which agents, skills, extensions and settings are taken: whoever names it trusts it. Absent: none. */
   readonly sandbox?: string;
+  /** The folder in which extensions such as `project_tools` work. Absent: none. */
+  readonly project?: string;
   /** Folders of skills, folders that are a skill, and skills as objects. */
   readonly skills?: readonly (string | EmbeddedSkill)[];
   /**
@@ -137,6 +142,7 @@ export interface RunResult<Output = unknown> {
   /** Checked against `output`; undefined where none was asked for. */
   readonly output: Output;
   readonly thread: string;
+  /** Of its turns; of one that `resume` goes on with, also what it took before. */
   readonly usage: Usage;
   /** What that cost, by the `prices` of the settings; null where one is not known. */
   readonly cost: { readonly amount: number; readonly currency: 'USD' } | null;
@@ -147,7 +153,7 @@ export interface RunResult<Output = unknown> {
 /** Begins at once. Leaving a loop over it aborts it. */
 export interface Run<Output = unknown> extends AsyncIterable<TurnEvent> {
   readonly thread: string;
-  /** Also without a loop. Rejects with a `PithError` where the run failed. */
+  /** Also without a loop. Rejects with a `PithError` where the run failed; so does each loop, at its end. */
   readonly result: Promise<RunResult<Output>>;
   /** The text as it comes. Leaving a loop over it aborts the run, too. */
   readonly text: AsyncIterable<string>;
@@ -155,8 +161,12 @@ export interface Run<Output = unknown> extends AsyncIterable<TurnEvent> {
 
 export interface Pith extends AsyncDisposable {
   run<Output = unknown>(text: string, options?: RunOptions<Output>): Run<Output>;
-  /** Goes on where a run ended `waiting`, also in another process. `answers` by the ids of questions; those without one are asked again. */
-  resume(thread: string, answers?: Readonly<Record<string, ApproveAnswer>>, options?: Pick<RunOptions, 'signal'>): Run;
+  /** Goes on where a run ended `waiting`, also in another process. `answers` by the ids of questions; `approve` is asked about those without one. Fails with `nothing_to_resume` and `approval_unknown`. */
+  resume<Output = unknown>(
+    thread: string,
+    answers?: Readonly<Record<string, ApproveAnswer>>,
+    options?: Pick<RunOptions<Output>, 'signal' | 'output'>,
+  ): Run<Output>;
   /** All that agents may be offered. */
   skills(): Promise<readonly { readonly id: string; readonly description: string; readonly state: string }[]>;
   readonly threads: {

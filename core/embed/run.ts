@@ -1,6 +1,7 @@
-import { type AgentSpec, type Clock, PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
+import { type AgentSpec, type Clock, messageOf, PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
 import { type Approval, sumOf, type Usage } from '../agent/index.ts';
 import type { Kernel } from '../compose/index.ts';
+import { untilAborted } from '@pith/promises';
 import { EMBEDDED } from './embedded.ts';
 import { RunEvents } from './events.ts';
 import type { Approve, ApproveAnswer, Limits, Question, Run, RunOptions, RunResult } from './options.ts';
@@ -10,7 +11,7 @@ import { type AnySchema, schemaOf } from './schemas.ts';
 
 /** What runs share. */
 export interface RunPorts {
-  readonly kernel: Kernel;
+  readonly kernel: Pick<Kernel, 'agents' | 'approvals' | 'threads'>;
   readonly approve: Approve;
   readonly limits: Limits;
   readonly clock: Pick<Clock, 'now'>;
@@ -29,6 +30,8 @@ export interface RunRequest extends Pick<RunOptions, 'signal' | 'limits' | 'mode
   readonly output?: object | undefined;
 }
 
+type Performer = Pick<RunRequest, 'agent' | 'userId' | 'model'>;
+
 /** An answer that is no JSON value of the schema is asked for again so often. */
 const REPAIRS = 2;
 
@@ -38,16 +41,20 @@ export function startRun<Output>(request: RunRequest, ports: RunPorts): Run<Outp
   const signal = AbortSignal.any([aborting.signal, ports.closing, ...(request.signal === undefined ? [] : [request.signal])]);
   const events = new RunEvents(() => aborting.abort(new PithError('aborted', 'the loop over the run was left')));
   const running = new RunningRun(request, ports, events, signal);
-  const result = running.run().finally(() => events.end()) as Promise<RunResult<Output>>;
-  result.catch(() => undefined); // whoever wants the result is told
-  ports.track(result);
+  const result = running.run() as Promise<RunResult<Output>>;
+  ports.track(
+    result.then(
+      () => events.end(null),
+      (error: unknown) => events.end(error), // whoever wants the result is told, too
+    ),
+  );
   return {
     thread: request.thread,
     result,
     get text() {
-      return events.text();
+      return events.read((event) => (event.type === 'text-delta' ? event.text : undefined));
     },
-    [Symbol.asyncIterator]: () => events[Symbol.asyncIterator](),
+    [Symbol.asyncIterator]: () => events.read((event) => event),
   };
 }
 
@@ -56,10 +63,14 @@ type End = Extract<TurnEvent, { type: 'turn-end' }>;
 class RunningRun {
   /** Of the turns that have ended. */
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
+  /** Where the present turn ended, or waits. */
+  #end: End | null = null;
   /** Of the turn that runs. */
   #steps = 0;
   #calls = 0;
   readonly #limits: RunLimits;
+  /** Ids of questions that stay open. */
+  readonly #later = new Set<string>();
 
   constructor(
     private readonly request: RunRequest,
@@ -71,16 +82,25 @@ class RunningRun {
   }
 
   async run(): Promise<RunResult> {
+    try {
+      return await this.#turns();
+    } catch (error) {
+      if (this.signal.aborted) return this.#result('aborted', []);
+      throw error;
+    }
+  }
+
+  async #turns(): Promise<RunResult> {
     const { output } = this.request;
     const schema = output === undefined ? null : schemaOf(output, 'output');
-    const spec = await this.#agent(schema);
+    const performer = await this.#performer(schema);
     let text = this.request.text;
-    if (text === null) await this.#answerAll(this.request.answers ?? {});
+    if (text === null) await this.#answerGiven(this.request.answers ?? {});
     const answers: string[] = [];
     for (;;) {
-      const ended = await this.#turn(spec, text);
+      const ended = await this.#turn(performer, text);
       if (schema === null || ended.status !== 'done') return ended;
-      const found = await outputIn(ended.text, schema);
+      const found = await untilAborted(outputIn(ended.text, schema), this.signal);
       if ('value' in found) return { ...ended, output: found.value };
       answers.push(ended.text);
       if (answers.length > REPAIRS) throw new OutputInvalid(answers, found.problems);
@@ -89,26 +109,31 @@ class RunningRun {
     }
   }
 
-  /** The agent, told what its answer must be. */
-  async #agent(schema: AnySchema | null): Promise<string | AgentSpec> {
-    const { agent } = this.request;
-    if (schema === null) return agent;
-    const { spec } = typeof agent === 'string' ? await this.ports.kernel.agents.resolve(agent) : { spec: agent };
-    return { ...spec, instructions: [spec.instructions, outputInstructions(schema)].filter((part) => part !== '').join('\n\n') };
+  /** As whom its turns run, told what the answer must be. A turn that goes on does so as the one who began it. */
+  async #performer(schema: AnySchema | null): Promise<Performer> {
+    const { thread, text, ...request } = this.request;
+    const { agents, threads } = this.ports.kernel;
+    const begun = text === null ? (await threads.unfinished(thread))?.turn : undefined;
+    const { agent, userId, model } = begun === undefined ? request : { ...begun, model: begun.policy.model };
+    if (schema === null) return { agent, userId, model };
+    const { spec } = typeof agent === 'string' ? await agents.resolve(agent) : { spec: agent };
+    const said = outputInstructions(schema);
+    const instructions = spec.instructions.includes(said) ? spec.instructions : [spec.instructions, said].filter(Boolean).join('\n\n');
+    return { agent: { ...spec, instructions }, userId, model };
   }
 
   /** One turn, to its end or until questions stay open. */
-  async #turn(agent: string | AgentSpec, text: string | null): Promise<RunResult> {
-    const { thread, userId, model } = this.request;
+  async #turn({ agent, userId, model }: Performer, text: string | null): Promise<RunResult> {
+    const { thread } = this.request;
     const common = { agent, threadId: thread, channelId: 'embed', ...(userId === undefined ? {} : { userId }) };
     let next: Pick<TurnRequest, 'input' | 'resume'> = text === null ? { resume: true } : { input: text };
     for (;;) {
       const policy = { ...this.#limits.policy, ...(model === undefined ? {} : { model }) };
-      const end = await this.#read({ ...common, ...next, policy });
+      const end = (this.#end = await this.#read({ ...common, ...next, policy }));
       if (end.reason === 'error') throw failureOf(end);
-      if (end.reason !== 'awaiting_approval') return this.#result(end.reason, end, []);
+      if (end.reason !== 'awaiting_approval') return this.#result(end.reason, []);
       const open = await this.#answerAll({});
-      if (open.length > 0) return this.#result('waiting', end, open);
+      if (open.length > 0) return this.#result('waiting', open);
       next = { resume: true };
     }
   }
@@ -119,6 +144,8 @@ class RunningRun {
     let end: End | undefined;
     let turn: string | null = null;
     for await (const event of kernel.agents.run(request, this.signal)) {
+      if (event.type === 'notice' && event.code === NOTHING_TO_RESUME)
+        throw new PithError(NOTHING_TO_RESUME, `resume: nothing waits in thread '${request.threadId}'`, { cure: 'use run' });
       this.events.push(event);
       if (event.type === 'turn-start') turn = event.turn;
       if (event.type === 'step-end') this.#steps += 1;
@@ -140,32 +167,65 @@ class RunningRun {
     this.#steps = this.#calls = 0;
   }
 
-  #result(status: RunResult['status'], { text, usage: ofTurn }: End, questions: readonly Question[]): RunResult {
-    const { inputTokens, outputTokens, cost } = status === 'waiting' ? sumOf(this.#usage, ofTurn) : this.#usage;
+  #result(status: RunResult['status'], questions: readonly Question[]): RunResult {
+    const { thread } = this.request;
+    const open = this.#end?.reason === 'awaiting_approval' ? this.#end : null;
+    const { inputTokens, outputTokens, cost } = open === null ? this.#usage : sumOf(this.#usage, open.usage);
     return {
       status,
-      text,
+      text: this.#end?.text ?? '',
       output: undefined,
-      thread: this.request.thread,
+      thread,
       usage: { inputTokens, outputTokens },
       cost: cost === undefined ? null : { amount: cost, currency: 'USD' },
       questions,
     };
   }
 
-  /** Answers what is open in the thread; resolves what stays open. */
+  /** Answers what is open in the thread. Throws `approval_unknown` for an answer to what was never asked there. */
+  async #answerGiven(answers: Readonly<Record<string, ApproveAnswer>>): Promise<void> {
+    const { approvals } = this.ports.kernel;
+    for (const id of Object.keys(answers)) {
+      if ((await approvals.get(id))?.rootThreadId === this.request.thread) continue; // one that was answered is not asked again
+      throw new PithError('approval_unknown', `resume: thread '${this.request.thread}' has no question '${id}'`, {
+        cure: 'use the ids of `questions` of the run that waits',
+      });
+    }
+    await this.#answerAll(answers);
+  }
+
+  /** Answers what is open in the thread, and asks about nothing twice; resolves what stays open. */
   async #answerAll(given: Readonly<Record<string, ApproveAnswer>>): Promise<readonly Question[]> {
-    const { kernel, approve } = this.ports;
+    const { approvals } = this.ports.kernel;
     const left: Question[] = [];
-    for (const approval of await kernel.approvals.list(this.request.thread)) {
+    for (const approval of await approvals.list(this.request.thread)) {
       const question = questionOf(approval);
-      const answer = given[approval.id] ?? (await approve(question, this.signal));
-      if (answer === 'later') left.push(question);
-      else await kernel.approvals.answer(approval.id, { ...replyOf(answer), threadId: approval.rootThreadId });
+      const answer = this.#later.has(question.id) ? 'later' : (given[question.id] ?? (await this.#ask(question)));
+      if (answer !== 'later') await approvals.answer(question.id, { ...replyOf(answer), threadId: question.thread });
+      else {
+        this.#later.add(question.id);
+        left.push(question);
+      }
     }
     return left;
   }
+
+  async #ask(question: Question): Promise<ApproveAnswer> {
+    const ask = async () => this.ports.approve(question, this.signal);
+    try {
+      return await untilAborted(ask(), this.signal);
+    } catch (error) {
+      if (error instanceof PithError) throw error;
+      throw new PithError('approve_failed', `approve failed on '${question.tool}': ${messageOf(error)}`, {
+        cause: error,
+        cure: 'correct it, then go on with `resume`',
+      });
+    }
+  }
 }
+
+/** As the notice of the turn that says so. */
+const NOTHING_TO_RESUME = 'nothing_to_resume';
 
 /** Where nobody answers questions. */
 export const nobody: Approve = () => ({ no: 'nobody can be asked here' });

@@ -1,4 +1,4 @@
-import { PithError, z } from '../contract/index.ts';
+import { messageOf, PithError, z } from '../contract/index.ts';
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
 
 /** A schema as this module uses it: what a model is told, and the check of a value. */
@@ -18,35 +18,62 @@ interface Standard {
   readonly jsonSchema?: Readonly<Record<'input' | 'output', (options: { readonly target: string }) => PlainMap>>;
 }
 
+interface SchemaParts {
+  readonly '~standard'?: Standard;
+  readonly jsonSchema?: unknown;
+  readonly validate?: unknown;
+}
+
 type StandardResult = { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
 
-/** Of a Standard Schema that gives JSON Schema (zod 4 among them), of `{ jsonSchema, validate? }`, or of a JSON Schema. Throws `settings_invalid`. */
+/**
+ * Of a Standard Schema that gives JSON Schema (zod 4 among them), of `{ jsonSchema, validate? }`, of a JSON Schema, or of a function that
+ * gives one of these. Throws `settings_invalid`; so does a check that fails itself.
+ */
 export function schemaOf(given: unknown, what: string): AnySchema {
-  const {
-    '~standard': standard,
-    jsonSchema,
-    validate,
-  } = (given ?? {}) as { '~standard'?: Standard; jsonSchema?: unknown; validate?: unknown };
+  try {
+    const { json, check } = readSchema(given, what);
+    const run = async (value: unknown) => check(value);
+    return { json, check: (value) => run(value).catch((error: unknown) => failed(`${what}: its schema failed`, error)) };
+  } catch (error) {
+    return failed(`${what}: its schema cannot be used`, error);
+  }
+}
+
+function readSchema(given: unknown, what: string): AnySchema {
+  const { '~standard': standard, jsonSchema, validate } = (given ?? {}) as SchemaParts;
   if (standard !== undefined)
     return { json: jsonOf(given, standard, what), check: async (value) => checked(await standard.validate(value)) };
+  if (typeof given === 'function') return readSchema((given as () => unknown)(), what);
   const json = jsonSchema ?? given;
   if (!isPlainMap(json)) throw unusable(what);
-  const own = z.fromJSONSchema(json as never);
+  if (typeof validate !== 'function') {
+    const own = z.fromJSONSchema(json as never);
+    return { json, check: async (value) => checked(await own['~standard'].validate(value)) };
+  }
   return {
     json,
     async check(value) {
-      if (typeof validate !== 'function') return checked(await own['~standard'].validate(value));
       const result = (await validate(value)) as { readonly success: boolean; readonly value?: unknown; readonly error?: Error };
       return result.success ? { value: result.value } : { problems: [result.error?.message ?? 'it does not match'] };
     },
   };
 }
 
+/** Of zod by its own functions: they leave out what JSON Schema cannot say, such as a date. */
 function jsonOf(given: unknown, { jsonSchema }: Standard, what: string): PlainMap {
-  if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-2020-12' });
   if (typeof given === 'object' && given !== null && '_zod' in given)
     return z.toJSONSchema(given as z.ZodType, { io: 'input', unrepresentable: 'any' }) as PlainMap;
+  if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-2020-12' });
   throw unusable(what);
+}
+
+function failed(what: string, cause: unknown): never {
+  if (cause instanceof PithError) throw cause;
+  throw new PithError('settings_invalid', `${what}: ${messageOf(cause)}`, {
+    cause,
+    cure: 'simplify it, or give `{ jsonSchema, validate }`',
+  });
 }
 
 function checked(result: StandardResult): { readonly value: unknown } | { readonly problems: readonly string[] } {

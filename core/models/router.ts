@@ -6,6 +6,8 @@ import { askServers, completedModel, type ModelServer, unlistedModel } from './s
 import { followAlias, isModelAlias, splitReference, ALIASES, followDefault, type ModelReference } from './reference.ts';
 
 export interface RouterDependencies {
+  /** Only a model that somebody named, or whose key is set, is chosen: nobody would see that it is another one. */
+  readonly onlyNamed?: boolean;
   /** Read at each use; call `invalidate` after a change. */
   readonly settings: { readonly models: Readonly<Record<string, string | undefined>>; readonly prices?: Prices };
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -99,7 +101,7 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
       }
     }
 
-    for (const entry of entries.filter(({ when_local }) => when_local)) {
+    for (const entry of dependencies.onlyNamed ? [] : entries.filter(({ when_local }) => when_local)) {
       let place: string | null = null;
       try {
         place = (await (await provider(entry.extensionId)).findLocal?.(entry.prefix)) ?? null;
@@ -111,9 +113,12 @@ export function createRouter(dependencies: RouterDependencies): ModelRouter {
     }
 
     const last = entries.findLast(({ when_env, when_local }) => when_env.length === 0 && !when_local);
-    if (last === undefined) {
+    if (last === undefined || dependencies.onlyNamed) {
+      const offline = last === undefined ? '' : `, or \`model: '${await completeEntry(last)}'\``;
       throw new PithError('model_unknown', ['no model is set up', ...tried].join('; '), {
-        cure: 'set models.default in the settings, or PITH_MODEL, to provider/model',
+        cure: dependencies.onlyNamed
+          ? `give \`model\`, with its key in \`env\`${offline}`
+          : 'set models.default in the settings, or PITH_MODEL, to provider/model',
       });
     }
     return { ref: await completeEntry(last), why: ['no model is set up', ...tried].join('; ') };

@@ -127,12 +127,79 @@ it.each([
   ['a tool', { tools: { one: { description: 'd' } } }, 'tools.one: it has no execute'],
   ['a setting', { settings: { price: {} } }, "did you mean 'prices'?"],
   ['the value of a setting', { settings: { prices: { 'a/b': 'cheap' } } }, 'prices.a/b'],
+  ['the name of a tool', { tools: { 'Get weather': () => 1 } }, "tools: 'Get weather' cannot be the name of a tool"],
+  ['a schema', { tools: { one: { inputSchema: { type: 'object', if: {} }, execute: String } } }, 'tools.one: its schema cannot be used'],
+  ['an option', { skillz: [] }, "createPith: unknown key 'skillz' (did you mean 'skills'?)"],
+  ['a model', { model: null }, "createPith: 'model' must be a model"],
+  ['a key', { env: { OPENAI_API_KEY: 1 } }, "createPith: 'env.OPENAI_API_KEY' must be a string"],
+  ['a limit', { limits: { ms: '1000' } }, "createPith: 'limits.ms' must be a number"],
+  ['the name of a limit', { limits: { stepz: 1 } }, "createPith: unknown key 'stepz' in 'limits' (did you mean 'steps'?)"],
+  ['a key of a skill', { skills: [{ id: 'a', description: 'd', bodyy: 'b' }] }, "skills[0]: 'body' is missing"],
+  ['a key of an agent', { agents: [{ id: 'a', instruction: 'i' }] }, "agents[0]: unknown key 'instruction'"],
+  ['letters of an id', { skills: [{ id: 'Letters', description: 'd', body: 'b' }] }, "skills: 'Letters' is not an id"],
+  [
+    'two skills of one id',
+    { skills: [1, 2].map((body) => ({ id: 'a', description: 'd', body: `${body}` })) },
+    "skills: 'a' is there twice",
+  ],
+  ['a setting', { settings: { modelz: {} } }, "settings: unknown key 'modelz' (did you mean 'models'?)"],
+  ['sources of skills', { settings: { skills: { sources: {} } } }, 'settings.skills.sources: the option `skills` says that'],
+  ['a second model', { model: 'a/b', settings: { models: { default: 'c/d' } } }, 'settings.models.default: the option `model` says that'],
+  ['an older form', { tools: { one: { parameters: {}, execute: String } } }, 'tools.one: it has parameters, of an older form'],
 ] as const)('U40 refuses %s that cannot be used, with the cure', async (_, options, message) => {
   await expect(createPith(options as PithOptions)).rejects.toMatchObject({
     code: 'settings_invalid',
     message: expect.stringContaining(message),
     cure: expect.any(String),
   });
+});
+
+it('U40 in a sandbox without agents there is one that has its skills; one that its settings name must be there', async () => {
+  const skill = { 'skills/letters/SKILL.md': LETTERS['letters/SKILL.md'] };
+  const { pith, model } = await pithWith([{ text: 'Ahoy!' }], { sandbox: folderWith(skill) });
+  await pith.run('hi').result;
+  expect(JSON.stringify(model.requests[0])).toContain('`letters`');
+  const wrong = await pithWith([], { sandbox: folderWith({ ...skill, 'pith.yaml': 'default_agent: writer\n' }) });
+  await expect(wrong.pith.run('hi').result).rejects.toMatchObject({ code: 'agent_unknown' });
+});
+
+it('U40 refuses a sandbox whose settings cannot be read, since nobody would see what is left out', async () => {
+  const sandbox = folderWith({ 'pith.yaml': 'models: { default: [ }\n' });
+  await expect(createPith({ sandbox })).rejects.toMatchObject({ code: 'settings_invalid', where: expect.stringContaining('pith.yaml:1') });
+});
+
+it('U40 refuses options of a run that it does not know, and everything after close', async () => {
+  const { pith } = await pithWith([]);
+  expect(() => pith.run('hi', { threadd: 'a' } as never)).toThrow("run: unknown key 'threadd' (did you mean 'thread'?)");
+  expect(() => pith.run('hi', { limits: { tokens: NaN } })).toThrow('limits.tokens');
+  expect(() => pith.resume('a', {}, { agent: 'b' } as never)).toThrow("resume: unknown key 'agent'");
+  await pith.close();
+  for (const use of [() => pith.skills(), () => pith.threads.list(), () => pith.threads.messages('a'), () => pith.threads.remove('a')])
+    await expect(use()).rejects.toMatchObject({ code: 'usage', message: 'this Pith is closed' });
+});
+
+describe('U40 the model', () => {
+  const modelOf = async (options: PithOptions) => {
+    const pith = await createPith(options);
+    onTestFinished(() => pith.close());
+    for await (const event of pith.run('letters')) if (event.type === 'turn-start') return event.model;
+    return null;
+  };
+
+  it('that nobody named and for which there is no key is an error, never the one without a model', async () => {
+    await expect(modelOf({})).rejects.toMatchObject({
+      code: 'model_unknown',
+      message: expect.stringMatching(/no model is set up.*`model: 'offline\/librarian'`/u),
+    });
+  });
+
+  it.each([
+    ['its name', () => ({ model: 'offline/librarian' }), 'offline/librarian'],
+    ['settings', () => ({ settings: { models: { default: 'offline/librarian' } } }), 'offline/librarian'],
+    ['a sandbox', () => ({ sandbox: folderWith({ 'pith.yaml': 'models: { default: offline/librarian }\n' }) }), 'offline/librarian'],
+    ['a variable', () => ({ env: { PITH_MODEL: 'offline/librarian' } }), 'offline/librarian'],
+    ['a key', () => ({ env: { ANTHROPIC_API_KEY: 'a-key' } }), expect.stringMatching(/^anthropic\//u)],
+  ])('is chosen by %s', async (_, options, wanted) => expect(await modelOf(options())).toEqual(wanted));
 });
 
 describe('U48 structured output', () => {
@@ -270,8 +337,14 @@ describe('U47 a run', () => {
     onTestFinished(() => void process.off('unhandledRejection', heard));
     const { pith } = await pithWith([{ error: new Error('broken') } as never]);
     const run = pith.run('hi');
-    for await (const _ of run);
-    await expect(run.result).rejects.toMatchObject({ code: expect.any(String) });
+    const read = async (loop: AsyncIterable<unknown>) => {
+      for await (const _ of loop);
+    };
+    // Whoever reads the text alone must not take half of an answer for the whole.
+    await expect(read(run)).rejects.toMatchObject({ code: 'model_failed' });
+    await expect(read(run.text)).rejects.toMatchObject({ code: 'model_failed' });
+    pith.run('hi', { agent: 'nobody' });
+    await expect(run.result).rejects.toMatchObject({ code: 'model_failed' });
     await new Promise(setImmediate);
     expect(unhandled).toEqual([]);
   });

@@ -18,7 +18,7 @@ const watch = (module) => {
     module[name] = Object.assign(function (...given) {
       const place = typeof given[0] === 'string' || given[0] instanceof URL ? String(given[0]) : null;
       const isWrite = WRITES.test(name) || (/^open/.test(name) && typeof given[1] === 'string' && /[wa+]/.test(given[1])) || (/^open/.test(name) && typeof given[1] === 'number' && (given[1] & 3) !== 0);
-      if (place !== null) (isWrite ? written : seen).add(place.replace(/^file:\\/\\//, ''));
+      if (place !== null) (isWrite ? written : seen).add(require('node:path').resolve(place.replace(/^file:\\/\\//, '')));
       return real.apply(this, given);
     }, real);
   }
@@ -81,6 +81,46 @@ it('U43 U46 without options nothing is read from home, working directory, enviro
   expect(seen.filter((place) => place.startsWith(cwd))).toEqual([]);
   expect(sent).toHaveLength(2);
   expect(sent.join('')).not.toContain('canary');
+});
+
+it('U43 the trace also sees relative places', async () => {
+  const cwd = folderWith({ 'trace.cjs': TRACE, '.env': 'canary' });
+  const text = `import { readFileSync, writeFileSync } from 'node:fs'; readFileSync('.env'); writeFileSync('written', '');
+    console.log(JSON.stringify({ seen: [...globalThis.traced.seen], written: [...globalThis.traced.written] }));`;
+  const { stdout } = await program(text, { cwd, argv: ['--require', path.join(cwd, 'trace.cjs')] });
+  const { seen, written } = JSON.parse(stdout) as Record<'seen' | 'written', string[]>;
+  expect([seen, written]).toEqual([expect.arrayContaining([path.join(cwd, '.env')]), [path.join(cwd, 'written')]]);
+});
+
+it.each([
+  ['beside a named sandbox', {}],
+  ['in a named project', { project: '.' }],
+])('U43 instructions, variables and servers %s are not read, also for extensions that work there', async (_, options) => {
+  const cwd = folderWith({
+    'AGENTS.md': 'canary instructions',
+    'CLAUDE.md': 'canary instructions',
+    '.env': 'OPENAI_API_KEY=canary\n',
+    '.mcp.json': '{"mcpServers":{"canary":{"command":"canary"}}}',
+    '.claude/skills/canary/SKILL.md': '---\nname: canary\ndescription: canary\n---\ncanary\n',
+    'own/agents/writer/manifest.yaml': 'id: writer\nagent: { uses_tools: ["*"], instructions: Write well. }\n',
+    'own/pith.yaml': 'default_agent: writer\n',
+    'trace.cjs': TRACE,
+  });
+  const text = `${IMPORT} ${MODEL}
+    let sent = ''; const spied = { ...model, doStream: (options) => (sent += JSON.stringify(options), model.doStream(options)) };
+    const extensions = ['project_tools', 'project_instructions', 'mcp'];
+    const pith = await createPith({ model: spied, sandbox: 'own', extensions, ...${JSON.stringify(options)} });
+    await pith.run('hi').result;
+    await pith.close();
+    console.log(JSON.stringify({ sent, seen: [...globalThis.traced.seen] }));`;
+  const { stdout } = await program(text, { cwd, argv: ['--require', path.join(cwd, 'trace.cjs')] });
+  const { sent, seen } = JSON.parse(stdout) as { readonly sent: string; readonly seen: readonly string[] };
+  expect(sent).toContain('Write well.');
+  expect(sent.includes('read_file')).toBe('project' in options);
+  expect(sent).not.toMatch(/canary|AGENTS\.md|CLAUDE\.md/u);
+  const inFolder = seen.map((place) => path.relative(cwd, place)).filter((place) => place !== '' && !/^(?:own|\.\.)/u.test(place));
+  const beside = 'project' in options ? [] : inFolder.filter((place) => place !== '.git'); // only whether a repository begins there
+  expect(beside).toEqual([]);
 });
 
 it('U40 importing it loads nothing else', async () => {
@@ -209,11 +249,12 @@ it('U46 nothing is unhandled: failures that nobody asks for, runs that are left,
     const broken = { ...model, doStream: async () => { throw new Error('broken'); } };
     const failing = await createPith({ model: broken });
     failing.run('nobody asks');
-    for await (const _ of failing.run('read only'));
+    const read = async (loop) => { try { for await (const _ of loop); } catch { /* as the result */ } };
+    await read(failing.run('read only'));
     await failing.close();
     const pith = await createPith({ model, tools: { echo: { ...tools.echo, needsApproval: true } }, approve: () => { throw new Error('no answer'); } });
     pith.run('canary-1');
-    for await (const _ of pith.run('canary-2').text);
+    await read(pith.run('canary-2').text);
     const throws = await createPith({ model, tools: { echo: () => { throw new Error('in the tool'); } } });
     const ended = await throws.run('canary-3').result;
     for await (const event of throws.run('canary-4')) break;

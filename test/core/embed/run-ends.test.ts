@@ -1,0 +1,173 @@
+import { Readable } from 'node:stream';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type ApproveAnswer, createPith, type EmbeddedModel, type PithOptions, type Question } from 'pith/embed';
+import { scriptedModel, type ScriptedStep } from 'pith/testing';
+import { z } from 'zod';
+import { folderWith } from '../../places.ts';
+
+const ASKING = {
+  write: {
+    description: 'Writes.',
+    inputSchema: z.object({ text: z.string() }),
+    effect: 'read' as const, // several are asked about at once
+    needsApproval: true,
+    execute: () => 'written',
+  },
+};
+const ask = (...texts: readonly string[]): ScriptedStep => ({ calls: texts.map((text) => ({ name: 'write', input: { text } })) });
+const never = () => new Promise<never>(() => undefined);
+
+async function pithWith(script: readonly ScriptedStep[], options: PithOptions = {}) {
+  const model = scriptedModel(script);
+  const pith = await createPith({ model: model.model, tools: ASKING, ...options });
+  onTestFinished(() => pith.close());
+  return { pith, model };
+}
+
+/** A promise, and what resolves it. */
+function signalled() {
+  let ring = (): void => undefined;
+  const rung = new Promise<void>((resolve) => (ring = resolve));
+  return { ring, rung };
+}
+
+/** It says one word and then nothing more, whatever happens to the signal. */
+const hanging: EmbeddedModel = {
+  specificationVersion: 'v3',
+  provider: 'own',
+  modelId: 'hanging',
+  doStream: async () => ({
+    stream: (async function* () {
+      yield { type: 'stream-start', warnings: [] };
+      yield { type: 'text-start', id: '1' };
+      yield { type: 'text-delta', id: '1', delta: 'one' };
+      await never();
+    })(),
+  }),
+};
+
+describe('U44 a question', () => {
+  it('without an answer holds up neither the signal nor close', async () => {
+    const asked = signalled();
+    const { pith } = await pithWith([ask('hi'), ask('hi')], { approve: () => (asked.ring(), never()) });
+    const stop = new AbortController();
+    const first = pith.run('write', { signal: stop.signal });
+    await asked.rung;
+    stop.abort();
+    expect(await first.result).toMatchObject({ status: 'aborted' });
+    const second = pith.run('write', { thread: 'second' });
+    for await (const event of second) if (event.type === 'approval-request') await pith.close();
+    expect(await second.result).toMatchObject({ status: 'aborted' });
+  });
+
+  it('whose callback honours its signal ends the run as aborted', async () => {
+    const stop = new AbortController();
+    const approve = (_: Question, signal: AbortSignal) =>
+      new Promise<ApproveAnswer>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+        stop.abort();
+      });
+    const { pith } = await pithWith([ask('hi')], { approve });
+    expect(await pith.run('write', { signal: stop.signal }).result).toMatchObject({ status: 'aborted' });
+  });
+
+  it('whose callback throws fails the run with a code and the cause, and stays open', async () => {
+    const cause = new TypeError('no dialog');
+    const { pith } = await pithWith([ask('hi'), { text: 'done' }], {
+      approve: () => {
+        throw cause;
+      },
+    });
+    const run = pith.run('write');
+    await expect(run.result).rejects.toMatchObject({ name: 'PithError', code: 'approve_failed', cause });
+    await expect(pith.resume(run.thread).result).rejects.toMatchObject({ code: 'approve_failed' });
+  });
+
+  it('put off is asked once, and goes on with a schema and the usage of the whole turn', async () => {
+    const store = folderWith();
+    const asked: string[] = [];
+    const later = (question: Question) => (asked.push(question.id), 'later' as const);
+    const agents = [{ id: 'first' }, { id: 'second', instructions: 'Be the second.' }];
+    const script = [ask('a', 'b'), { text: 'Oslo' }, { text: '{"city":"Oslo"}' }];
+    const first = await pithWith(script.slice(0, 1), { store, agents, approve: later });
+    const waiting = await first.pith.run('write', { agent: 'second' }).result;
+    const ids = waiting.questions.map(({ id }) => id);
+    expect([waiting.status, asked]).toEqual(['waiting', ids]);
+    expect(waiting.usage.inputTokens).toBeGreaterThan(0);
+    await first.pith.close();
+
+    const second = await pithWith(script.slice(1), { store, agents, approve: later });
+    asked.length = 0;
+    const still = await second.pith.resume(waiting.thread, { [ids[0]!]: 'yes' }).result;
+    expect([still.status, still.questions.map(({ id }) => id), asked]).toEqual(['waiting', ids.slice(1), ids.slice(1)]);
+    expect(still.usage).toEqual(waiting.usage);
+    const output = z.object({ city: z.string() });
+    const ended = await second.pith.resume(waiting.thread, { [ids[1]!]: 'yes' }, { output }).result;
+    expect([ended.status, ended.output.city]).toEqual(['done', 'Oslo']); // the first answer was asked for again
+    expect(second.model.requests.map((request) => JSON.stringify(request).includes('Be the second.'))).toEqual([true, true]);
+    expect(ended.usage.inputTokens).toBeGreaterThan(waiting.usage.inputTokens);
+  });
+
+  it('that was never asked is refused; what was answered may be answered again', async () => {
+    const { pith } = await pithWith([ask('a'), { text: 'done' }], { approve: () => 'later' });
+    const { thread, questions } = await pith.run('write').result;
+    await expect(pith.resume(thread, { wrong: 'yes' }).result).rejects.toMatchObject({ code: 'approval_unknown' });
+    const answers = { [questions[0]!.id]: 'yes' } as const;
+    expect(await pith.resume(thread, answers).result).toMatchObject({ status: 'done', text: 'done' });
+    await expect(pith.resume(thread, answers).result).rejects.toMatchObject({ code: 'nothing_to_resume', cure: expect.any(String) });
+    await expect(pith.resume('elsewhere').result).rejects.toMatchObject({ code: 'thread_unknown' });
+  });
+});
+
+describe('U47 leaving', () => {
+  it('a stream while it waits ends the run', async () => {
+    const pith = await createPith({ model: hanging });
+    onTestFinished(() => pith.close());
+    const run = pith.run('hi');
+    const stream = Readable.from(run.text);
+    const [word] = (await stream.take(1).toArray()) as string[];
+    expect([word, (await run.result).status]).toEqual(['one', 'aborted']);
+
+    const other = pith.run('hi');
+    const events = other[Symbol.asyncIterator]();
+    for (let next = await events.next(); next.value?.type !== 'text-delta'; next = await events.next());
+    const waiting = events.next();
+    await events.return?.();
+    expect([await waiting, (await other.result).status]).toEqual([{ done: true, value: undefined }, 'aborted']);
+  });
+
+  it('a run after its end changes nothing, and each reader gets all', async () => {
+    const { pith } = await pithWith([{ text: 'all of it' }]);
+    const run = pith.run('hi');
+    await run.result;
+    for await (const _ of run) break;
+    const texts: string[] = [];
+    for await (const text of run.text) texts.push(text);
+    expect([texts.join(''), (await run.result).status]).toEqual(['all of it', 'done']);
+  });
+});
+
+describe('U46 close', () => {
+  const SECOND = 1000;
+  /** The machine may be busy with other tests. */
+  const SLACK = 2000;
+
+  it.each([
+    ['a model that never answers', { model: hanging }, 'text-delta'],
+    ['a tool that never answers', { tools: { hang: never } }, 'tool-call'],
+    ['a question without an answer', { approve: never }, 'approval-request'],
+    ['a schema that never answers', {}, 'turn-end'],
+  ] as const)('takes at most a second with %s, and aborts the run', async (_, options, at) => {
+    const script = 'tools' in options ? [{ calls: [{ name: 'hang', input: {} }] }] : at === 'turn-end' ? [{ text: '{}' }] : [ask('hi')];
+    const { pith } = await pithWith(script, options);
+    const hangs = { '~standard': { version: 1, vendor: 'own', validate: never, jsonSchema: { input: () => ({ type: 'object' }) } } };
+    const run = pith.run('hi', at === 'turn-end' ? { output: hangs } : {});
+    for await (const event of run) {
+      if (event.type !== at) continue;
+      const began = performance.now();
+      await pith.close();
+      expect(performance.now() - began).toBeLessThan(SECOND + SLACK);
+    }
+    expect((await run.result).status).toBe('aborted');
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createPith, type EmbeddedTool, type PithOptions } from 'pith/embed';
+import { scriptedModel, type ScriptedStep } from 'pith/testing';
+import { z } from 'zod';
+
+async function pithWith(script: readonly ScriptedStep[], options: PithOptions = {}) {
+  const model = scriptedModel(script);
+  const pith = await createPith({ model: model.model, ...options });
+  onTestFinished(() => pith.close());
+  return { pith, model };
+}
+
+/** What the model is told of one call of the tool, and what it was offered. */
+async function called(tool: EmbeddedTool, input: Readonly<Record<string, string>> = {}) {
+  const { pith, model } = await pithWith([{ calls: [{ name: 'one', input }] }, { text: 'done' }], { tools: { one: tool } });
+  const results = [];
+  for await (const event of pith.run('go')) if (event.type === 'tool-result') results.push(event);
+  const [result] = results;
+  return { result, offered: JSON.stringify(model.requests[0]), told: JSON.stringify(model.requests[1]) };
+}
+
+/** A Standard Schema as libraries other than zod have it, for an object with a `day`. */
+const OWN = {
+  '~standard': {
+    version: 1,
+    vendor: 'own',
+    validate: (value: unknown) => {
+      const { day } = value as { readonly day?: unknown };
+      return typeof day === 'string' ? { value: { day: day.toUpperCase() } } : { issues: [{ message: 'must be a text', path: ['day'] }] };
+    },
+    jsonSchema: { input: () => ({ type: 'object', properties: { day: { type: 'string' } }, required: ['day'] }) },
+  },
+} as const;
+
+describe('U40 tools of the AI SDK', () => {
+  it('may answer with several states: the last counts', async () => {
+    const tool = {
+      async *execute() {
+        yield { status: 'looking' };
+        yield { status: 'found' };
+      },
+    };
+    expect((await called(tool)).result).toMatchObject({ ok: true, output: { status: 'found' } });
+  });
+
+  it.each([
+    ['a text', { type: 'text', value: 'short' }, { ok: true, output: 'short' }],
+    ['JSON', { type: 'json', value: { a: 1 } }, { ok: true, output: { a: 1 } }],
+    ['an error', { type: 'error-text', value: 'no luck' }, { ok: false, error: { code: 'tool_failed', message: 'no luck' } }],
+    [
+      'several parts',
+      {
+        type: 'content',
+        value: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+      { ok: true, output: 'a\nb' },
+    ],
+  ])('say what the model gets: %s', async (_, given, wanted) => {
+    const seen: unknown[] = [];
+    const tool = { execute: () => ({ secret: 'long' }), toModelOutput: (options: object) => (seen.push(options), given) };
+    const { result, told } = await called(tool as EmbeddedTool);
+    expect(result).toMatchObject(wanted);
+    expect(seen).toMatchObject([{ input: {}, output: { secret: 'long' } }]);
+    expect(told).not.toContain('long');
+  });
+
+  it('may have schemas with checks of their own, and what zod alone cannot say', async () => {
+    const jsonSchema = {
+      type: 'object',
+      if: {},
+      properties: { day: { $ref: '#/definitions/Day' } },
+      definitions: { Day: { type: 'string' } },
+    };
+    const validate = (value: unknown) => ({ success: true, value: { ...(value as object), checked: true } });
+    const echo = (input: never) => input;
+    const own = await called({ inputSchema: { jsonSchema, validate }, execute: echo }, { day: 'monday' });
+    expect(own.result).toMatchObject({ ok: true, output: { day: 'monday', checked: true } });
+    expect(own.offered).toContain('day');
+    const lazy = await called(
+      { inputSchema: () => z.object({ day: z.coerce.date() }), execute: ({ day }: { day: Date }) => day.getTime() },
+      { day: '1970-01-02' },
+    );
+    expect(lazy.result).toMatchObject({ ok: true, output: 86_400_000 });
+  });
+
+  it('U48 take any Standard Schema that gives JSON Schema', async () => {
+    const right = await called({ inputSchema: OWN, execute: ({ day }: { day: string }) => day }, { day: 'monday' });
+    expect(right.result).toMatchObject({ ok: true, output: 'MONDAY' });
+    expect(right.offered).toContain('"required":["day"]');
+    const wrong = await called({ inputSchema: OWN, execute: () => 'never' });
+    expect(wrong.result).toMatchObject({
+      ok: false,
+      error: { code: 'tool_input_invalid', message: expect.stringContaining('must be a text') },
+    });
+  });
+
+  it('U46 whose check fails refuse the call, and leave no rejection unhandled', async () => {
+    const unhandled: unknown[] = [];
+    const heard = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', heard);
+    onTestFinished(() => void process.off('unhandledRejection', heard));
+    const validate = () => Promise.reject(new Error('no connection'));
+    const { result } = await called({ inputSchema: { jsonSchema: { type: 'object' }, validate }, execute: () => 'never' });
+    expect(result).toMatchObject({ ok: false, error: { message: expect.stringContaining('no connection') } });
+    await new Promise(setImmediate);
+    expect(unhandled).toEqual([]);
+  });
+
+  it('give their name up for a tool that ships', async () => {
+    const skill = { id: 'letters', description: 'Writes letters: use for letters.', body: 'Say ahoy.' };
+    const { pith, model } = await pithWith([{ calls: [{ name: 'read_skill', input: { skill_id: 'letters' } }] }, { text: 'done' }], {
+      skills: [skill],
+      tools: { read_skill: () => 'mine' },
+    });
+    await pith.run('go').result;
+    expect(JSON.stringify(model.requests[0])).toContain('embedded__read_skill');
+    expect(JSON.stringify(model.requests[1])).toContain('Say ahoy.');
+  });
+});
+
+describe('U48 structured output', () => {
+  it('is wrapped by some models', async () => {
+    const { pith } = await pithWith([{ text: '{"answer":{"city":"Oslo"}}' }]);
+    expect((await pith.run('a city', { output: z.object({ city: z.string() }) }).result).output).toEqual({ city: 'Oslo' });
+  });
+
+  it('is checked by any Standard Schema, and asked for again by its words', async () => {
+    const { pith, model } = await pithWith([{ text: '{}' }, { text: '{"day":"monday"}' }]);
+    expect((await pith.run('a day', { output: OWN }).result).output).toEqual({ day: 'MONDAY' });
+    expect(JSON.stringify(model.requests[1])).toContain('day: must be a text');
+  });
+
+  it.each([
+    ['whose check throws', { '~standard': { ...OWN['~standard'], validate: () => JSON.parse('{') as never } }],
+    ['without JSON Schema', { '~standard': { version: 1, vendor: 'own', validate: OWN['~standard'].validate } }],
+    ['that cannot be checked', { type: 'object', if: {} }],
+  ])('by a schema %s fails with a code and the cure', async (_, output) => {
+    const { pith } = await pithWith([{ text: '{}' }]);
+    await expect(pith.run('a day', { output }).result).rejects.toMatchObject({
+      code: 'settings_invalid',
+      message: expect.stringContaining('output: '),
+      cure: expect.any(String),
+    });
+  });
+});
