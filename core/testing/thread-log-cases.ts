@@ -104,7 +104,7 @@ const CASES: Readonly<Record<string, (log: ThreadLog, other: ThreadLog) => Promi
     assert.equal((await log.list(ALL)).filter((id) => id === one).length, 1);
   },
 
-  async 'a removed thread is gone, begins anew, and the others stay'(log) {
+  async 'a removed thread is gone and can begin again, and the others stay'(log) {
     const thread = newThread();
     const others = [`${thread}/below`, `${thread}0`, thread.toUpperCase(), `${thread}%`];
     for (const id of [thread, ...others]) assert.equal(await log.append(id, 0, [entry(id)]), true, id);
@@ -112,8 +112,8 @@ const CASES: Readonly<Record<string, (log: ThreadLog, other: ThreadLog) => Promi
     assert.deepEqual(await log.read(thread, 0, ALL), []);
     assert.ok(!(await log.list(ALL)).includes(thread), 'list has a removed thread');
     for (const id of others) assert.deepEqual(await log.read(id, 0, ALL), [entry(id)], id);
-    assert.equal(await log.append(thread, 0, [entry('anew')]), true);
-    assert.deepEqual(await log.read(thread, 0, ALL), [entry('anew')]);
+    assert.equal(await log.append(thread, 0, [entry('again')]), true);
+    assert.deepEqual(await log.read(thread, 0, ALL), [entry('again')]);
   },
 
   async 'ids may be any text'(log) {
