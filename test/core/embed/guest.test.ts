@@ -131,6 +131,16 @@ it('U40 until the first model call it takes what ships from the build, and start
   expect(modules.filter((name) => /^NativeModule (?:child_process|http|https|net)$/u.test(name))).toEqual([]);
 });
 
+it('U47 errors print under their own name, though the build shortens names', async () => {
+  const text = `${IMPORT} ${MODEL} import { inspect } from 'node:util';
+    const pith = await createPith({ model });
+    const failed = [createPith({ model: { ...model, specificationVersion: 'v9' } }), pith.run('hi', { output: { type: 'object' } }).result];
+    for (const one of failed) console.log(await one.catch((error) => inspect(error).split(':')[0]));
+    await pith.close();`;
+  const { stdout } = await program(text, { cwd: folderWith() });
+  expect(stdout).toBe('PithError\nPithError\n');
+});
+
 const INSTANCES = process.env['PITH_TEST_LONG'] === '1' ? 200 : 40;
 
 it('U46 instances that are made and closed leave no memory, files, timers and listeners behind', async () => {
