@@ -73,7 +73,7 @@ async function makeBuild(digest) {
   const aside = path.join(dist, `.building-${process.pid}`);
   await rm(aside, { recursive: true, force: true });
   await mkdir(aside, { recursive: true });
-  await Promise.all([bundleAll(aside).then(() => describeProcesses(aside)), emitDeclarations(aside)]);
+  await Promise.all([bundleAll(aside).then(() => Promise.all([describeProcesses(aside), writeLicences(aside)])), emitDeclarations(aside)]);
   const isSame = digestOf(root) === digest;
   if (isSame) await rename(aside, path.join(dist, digest)).catch(unlessThere);
   await rm(aside, { recursive: true, force: true });
@@ -119,6 +119,25 @@ async function bundleAll(folder) {
   await cp(path.join(root, cases), path.join(folder, cases), { recursive: true });
 }
 
+/** Of the packages whose code is in the bundles: `NAME VERSION: LICENCE` and its text, for each. Theirs are not installed beside Pith. */
+async function writeLicences(folder) {
+  const texts = new Map();
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.name.endsWith('.map')) continue;
+    const { sources } = JSON.parse(await readFile(path.join(entry.parentPath, entry.name), 'utf8'));
+    for (const source of sources) {
+      const [place] = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path.resolve(entry.parentPath, source)) ?? [];
+      // The map of a package may name what that was made of itself, which is not there.
+      if (place === undefined || texts.has(place) || !existsSync(path.join(place, 'package.json'))) continue;
+      const { name, version, license } = JSON.parse(await readFile(path.join(place, 'package.json'), 'utf8'));
+      const file = (await readdir(place)).find((each) => /^licen[cs]e/i.test(each));
+      const text = file === undefined ? '' : await readFile(path.join(place, file), 'utf8');
+      texts.set(place, `${name} ${version}: ${license}\n\n${text.trim()}\n`);
+    }
+  }
+  await writeFile(path.join(folder, 'licences.txt'), [...texts.values()].toSorted().join(`\n${'-'.repeat(80)}\n\n`));
+}
+
 /**
  * Keeps what those extensions offer that run in a process of their own, as the doctor finds it in a new project: there they see nothing
  * of a project but its settings, and the first message in it starts none of them to know their tools.
@@ -135,7 +154,9 @@ async function describeProcesses(folder) {
     await promisify(execFile)(process.execPath, argv, { cwd: project, env, timeout: 300_000 }).catch(() => undefined); // it fails where anything is wrong
     const { version, content } = JSON.parse(await readFile(path.join(sandbox, 'data/.cache/index.json'), 'utf8'));
     const manifests = Object.values(content.folders).map(({ declaration }) => declaration.manifest);
-    const apart = new Set(manifests.flatMap((manifest) => (manifest?.isolation === 'process' && manifest.provides.length > 0 ? [manifest.id] : [])));
+    const apart = new Set(
+      manifests.flatMap((manifest) => (manifest?.isolation === 'process' && manifest.provides.length > 0 ? [manifest.id] : [])),
+    );
     const surfaces = Object.fromEntries(Object.entries(content.surfaces).filter(([id]) => apart.has(id)));
     const missing = [...apart].filter((id) => !Object.hasOwn(surfaces, id));
     if (missing.length > 0) throw new Error(`${missing.join(', ')} did not say`);

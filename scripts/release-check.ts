@@ -1,6 +1,7 @@
 // Before a release: packs the package, installs it in empty projects outside of the repository, and uses it there. PITH_NODE_24 may name
 // a program of Node 24 to use it with too. With --licences it prints those of all packages that come with it.
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,7 +9,7 @@ import { parseArgs, promisify } from 'node:util';
 import { formatMessage } from 'publint/utils';
 import { publint } from 'publint';
 import { canTakeNetwork, emptyProject } from './release/empty-project.ts';
-import { bytesIn, installedPackages, isAllowed } from './release/installed-packages.ts';
+import { bundledPackages, bytesIn, installedPackages, isAllowed } from './release/installed-packages.ts';
 import { failed, Report } from './release/report.ts';
 import { currentSurface, fileOfList, LISTS, readList, releaseOf } from './release/surface.ts';
 import { listProblems } from './release/surface-list.ts';
@@ -91,7 +92,9 @@ async function checkExports(): Promise<string> {
 }
 
 function checkLicences(modules: string): string {
-  const packages = installedPackages(modules);
+  const { build } = JSON.parse(readFileSync(path.join(modules, 'pith/dist/build.json'), 'utf8')) as { build: string };
+  const bundled = bundledPackages(readFileSync(path.join(modules, 'pith/dist', build, 'licences.txt'), 'utf8'));
+  const packages = [...new Map([...bundled, ...installedPackages(modules)].map((each) => [`${each.name} ${each.version}`, each])).values()];
   if (values.licences) for (const { name, version, license } of packages) process.stdout.write(`| ${name} | ${version} | ${license} |\n`);
   const refused = packages.filter(({ license }) => !isAllowed(license));
   if (refused.length === 0) return `${packages.length} packages`;

@@ -26,6 +26,14 @@ export function installedPackages(folder: string): readonly InstalledPackage[] {
   return found.toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
+/** Of the packages whose code is in a build, as its `licences.txt` names them. */
+export function bundledPackages(licences: string): readonly InstalledPackage[] {
+  return licences.split(`\n${'-'.repeat(80)}\n\n`).map((text) => {
+    const [, name = '', version = '', license = ''] = /^(\S+) (\S+): (.+)$/m.exec(text) ?? [];
+    return { name, version, license };
+  });
+}
+
 /** A file that stands in several places counts once. */
 export function bytesIn(folder: string): number {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());

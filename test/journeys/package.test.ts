@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { putFiles } from './pith-process.ts';
 import { words } from '../words.ts';
+import { bundledPackages, isAllowed } from '../../scripts/release/installed-packages.ts';
 import { packageContents } from '../../scripts/release/package-contents.ts';
 import { fileOfList, readList, releaseOf } from '../../scripts/release/surface.ts';
 import { listProblems } from '../../scripts/release/surface-list.ts';
@@ -77,6 +78,15 @@ describe('use.md 2: Pith as a package', () => {
     const list = readList('.', 'contents');
     expect(listProblems(list, packageContents(files), releaseOf('.', list.released)), fileOfList('contents')).toEqual([]);
     expect(files.filter((file) => /\.(?:map|tsbuildinfo|log|tgz)$|\.test\.|(?:^|\/)\./.test(file))).toEqual([]);
+  });
+
+  it('U41 has the licence of each package whose code is built into it', async () => {
+    const file = files.find((each) => each.endsWith('/licences.txt'))!;
+    const licences = await readFile(path.join(installed, file), 'utf8');
+    const bundled = bundledPackages(licences);
+    expect(bundled.map(({ name }) => name)).toEqual(expect.arrayContaining(['croner', 'ipaddr.js', 'kysely', 'nunjucks']));
+    expect(bundled.filter(({ license }) => !isAllowed(license))).toEqual([]);
+    expect(licences.split('Permission is hereby granted').length).toBeGreaterThan(3);
   });
 
   it('U41 its types compile in a project that checks libraries too', async () => {
