@@ -17,7 +17,7 @@ export async function checkOptions(options: PithOptions): Promise<void> {
   check((await loadSettingsSchema()).settingsSchema(), settings, 'settings');
   const { data_dir, models, skills: ofSkills } = settings as { data_dir?: string; models?: { default?: string }; skills?: object };
   if (data_dir !== undefined) throw saidTwice('data_dir', 'store');
-  if (ofSkills !== undefined && 'sources' in ofSkills) throw saidTwice('skills.sources', 'skills');
+  if (isObject(ofSkills) && 'sources' in ofSkills) throw saidTwice('skills.sources', 'skills');
   if (models?.default !== undefined && typeof model === 'string') throw saidTwice('models.default', 'model');
 }
 
