@@ -203,7 +203,7 @@ function refuseBroken(kernel: Kernel, ids: readonly string[]): void {
   }
 }
 
-/** Whoever names a sandbox and a project trusts them; what stands beside the sandbox, and files in the project that instruct, are not taken. */
+/** Whoever names a sandbox and a project trusts them. What is beside the sandbox is not read, nor are files of the project that instruct agents. */
 function trustIn(sandbox: string, project: string | undefined): Trust {
   const trust = trustOf({ sandbox, shipped: shippedSandbox(), home: null, accepts: true });
   return { ...trust, project: project === undefined ? null : folderAt(project, 'project'), projectFiles: [] };

@@ -22,7 +22,7 @@ function toolOf(name: string, given: EmbeddedTool): Tool {
   if ('parameters' in given) throw invalid(`tools.${name}: it has parameters, of an older form`, 'name them inputSchema');
   const schema = schemaOf(inputSchema, `tools.${name}`);
   const run = execute as (value: unknown, call: unknown) => unknown;
-  const told = toModelOutput as ((options: object) => unknown) | undefined;
+  const present = toModelOutput as ((options: object) => unknown) | undefined;
   const asks = needsApproval as ((value: unknown, call: unknown) => boolean | Promise<boolean>) | boolean | undefined;
   return defineTool({
     name,
@@ -35,7 +35,7 @@ function toolOf(name: string, given: EmbeddedTool): Tool {
     async execute(input, call) {
       const given = ofAiSdk(call);
       const output = await lastOf(run(input, given), call.signal);
-      return told === undefined ? output : modelOutput(await told({ toolCallId: given.toolCallId, input, output }));
+      return present === undefined ? output : modelOutput(await present({ toolCallId: given.toolCallId, input, output }));
     },
   });
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { exportFindings } from '../../core/compose/index.ts';
 import { folderWith } from '../places.ts';
 import { within } from '../waiting.ts';

@@ -4,6 +4,7 @@ import { type ApproveAnswer, createPith, type EmbeddedModel, type PithOptions, t
 import { scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
 import { folderWith } from '../../places.ts';
+import { within } from '../../waiting.ts';
 
 const ASKING = {
   write: {
@@ -148,10 +149,6 @@ describe('U47 leaving', () => {
 });
 
 describe('U46 close', () => {
-  const SECOND = 1000;
-  /** The machine may be busy with other tests. */
-  const SLACK = 2000;
-
   it.each([
     ['a model that never answers', { model: hanging }, 'text-delta'],
     ['a tool that never answers', { tools: { hang: never } }, 'tool-call'],
@@ -164,9 +161,7 @@ describe('U46 close', () => {
     const run = pith.run('hi', at === 'turn-end' ? { output: hangs } : {});
     for await (const event of run) {
       if (event.type !== at) continue;
-      const began = performance.now();
-      await pith.close();
-      expect(performance.now() - began).toBeLessThan(SECOND + SLACK);
+      await within(10_000, pith.close()); // it gives them half a second; the machine may be busy
     }
     expect((await run.result).status).toBe('aborted');
   });
