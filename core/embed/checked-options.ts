@@ -1,6 +1,7 @@
 import { PithError, z } from '../contract/index.ts';
 import { loadSettingsSchema } from '../declarations/index.ts';
 import { issuesToDiagnostics } from '@pith/checked-yaml';
+import { slipsOf } from '@pith/plain-text';
 import { once } from '@pith/promises';
 import type { PithOptions, RunOptions } from './options.ts';
 
@@ -12,7 +13,7 @@ export async function checkOptions(options: PithOptions): Promise<void> {
   for (const [at, given] of skills.entries()) if (typeof given !== 'string') check(skill, given, `skills[${at}]`);
   for (const [at, given] of agents.entries()) check(agent, given, `agents[${at}]`);
   for (const [at, given] of extensions.entries()) if (typeof given !== 'string') check(extension, given, `extensions[${at}]`);
-  for (const [name, given] of Object.entries(tools)) check(tool, given, `tools.${name}`);
+  for (const [name, given] of Object.entries(tools)) checkTool(tool, name, given);
   if (settings === undefined) return;
   check((await loadSettingsSchema()).settingsSchema(), settings, 'settings');
   const { data_dir, models, skills: ofSkills } = settings as { data_dir?: string; models?: { default?: string }; skills?: object };
@@ -25,6 +26,20 @@ export async function checkOptions(options: PithOptions): Promise<void> {
 export function checkRun(what: 'run' | 'resume', options: RunOptions): void {
   check(schemas()[what], options, what);
 }
+
+/** Tools of the AI SDK may have further keys; one that is nearly a known key is a slip, and what it asks for would be left out. */
+function checkTool(schema: z.ZodObject, name: string, given: unknown): void {
+  check(typeof given === 'function' ? z.unknown() : schema, given, `tools.${name}`);
+  const known = Object.keys(schema.shape);
+  for (const key of Object.keys(given as object)) {
+    const [meant] = known.includes(key) || OF_AI_SDK.has(key) ? [] : slipsOf(key, known, 2);
+    if (meant === undefined) continue;
+    throw new PithError('settings_invalid', `tools.${name}: unknown key '${key}' (did you mean '${meant}'?)`, { cure: 'correct the name' });
+  }
+}
+
+/** Keys of its tools that are near to keys that mean something here. */
+const OF_AI_SDK: ReadonlySet<string> = new Set(['outputSchema']);
 
 const schemas = once(() => {
   const text = z.string().min(1, 'must not be empty');
@@ -84,7 +99,27 @@ const schemas = once(() => {
       manifest: z.record(z.string(), z.unknown()).optional(),
       extension: callback,
     }),
-    tool: anything,
+    tool: z
+      .looseObject({
+        description: z.string(),
+        input: anything,
+        inputSchema: anything,
+        needsApproval: z.custom(
+          (given) => given === undefined || typeof given === 'boolean' || typeof given === 'function',
+          'must be true, false or a function',
+        ),
+        effect: z.enum(['read', 'idempotent', 'write']),
+        timeoutMs: amount,
+        optIn: z.boolean(),
+        runsAgent: z.boolean(),
+        agentTools: z.boolean(),
+        overridable: z.boolean(),
+        permission: anything,
+        present: callback,
+        toModelOutput: callback,
+        execute: callback,
+      })
+      .partial(),
     run: z.strictObject({
       ...resume,
       thread: text.optional(),

@@ -145,6 +145,19 @@ it.each([
   ['a setting', { settings: { modelz: {} } }, "settings: unknown key 'modelz' (did you mean 'models'?)"],
   ['sources of skills', { settings: { skills: { sources: {} } } }, 'settings.skills.sources: the option `skills` says that'],
   ['a second model', { model: 'a/b', settings: { models: { default: 'c/d' } } }, 'settings.models.default: the option `model` says that'],
+  [
+    'a key of a tool',
+    { tools: { one: { needApproval: true, execute: String } } },
+    "tools.one: unknown key 'needApproval' (did you mean 'needsApproval'?)",
+  ],
+  [
+    'the value of needsApproval',
+    { tools: { one: { needsApproval: 'yes', execute: String } } },
+    "tools.one: 'needsApproval' must be true, false",
+  ],
+  ['an effect', { tools: { one: { effect: 'reed', execute: String } } }, "tools.one: 'effect' must be read, idempotent or write"],
+  ['a time limit', { tools: { one: { timeoutMs: '5', execute: String } } }, "tools.one: 'timeoutMs' must be a number"],
+  ['what is not a tool', { tools: { one: 'two' } }, 'tools.one: it must be'],
   ['an older form', { tools: { one: { parameters: {}, execute: String } } }, 'tools.one: it has parameters, of an older form'],
 ] as const)('U40 refuses %s that cannot be used, with the cure', async (_, options, message) => {
   await expect(createPith(options as PithOptions)).rejects.toMatchObject({
