@@ -1,6 +1,7 @@
 import { PithError, z } from '../contract/index.ts';
 import { loadSettingsSchema } from '../declarations/index.ts';
 import { issuesToDiagnostics } from '@pith/checked-yaml';
+import { isPlainMap } from '@pith/plain-data';
 import { slipsOf } from '@pith/plain-text';
 import { once } from '@pith/promises';
 import type { PithOptions, RunOptions } from './options.ts';
@@ -51,6 +52,8 @@ const schemas = once(() => {
     (given) => isObject(given) || (typeof given === 'string' && given !== ''),
     'must be a model, or `provider/model`',
   );
+  const map = z.custom(isPlain, 'must be a plain object');
+  const variables = z.record(z.string(), z.string().optional());
   const anything = z.custom(isObject, 'must be an object or a function');
   const limits = z.strictObject({ steps: amount, toolCalls: amount, tokens: amount, ms: amount, cost: amount }).partial();
   const signal = z.custom((given) => isObject(given) && 'aborted' in given, 'must be an AbortSignal');
@@ -64,14 +67,14 @@ const schemas = once(() => {
         extensions: z.array(z.unknown()),
         agents: z.array(z.unknown()),
         instructions: z.string(),
-        tools: z.record(z.string(), z.unknown()),
+        tools: map,
         model: aModel,
         approve: callback,
         store: z.union([text, object]),
         limits,
         clock: object,
-        settings: z.record(z.string(), z.unknown()),
-        env: z.record(z.string(), z.string().optional()),
+        settings: map,
+        env: z.preprocess((given) => (isPlainMap(given) ? { ...given } : given), variables), // process.env has a prototype of its own
       })
       .partial(),
     skill: z.strictObject({ id: text, description: text, body: z.string(), files: z.record(z.string(), z.unknown()).optional() }),
@@ -89,14 +92,14 @@ const schemas = once(() => {
         usesSkills: texts,
         delegatesTo: texts,
         limits: limits.omit({ cost: true }),
-        keys: z.record(z.string(), z.unknown()),
+        keys: map,
       })
       .partial()
       .extend({ id: text }),
     extension: z.strictObject({
       id: text,
       provides: texts.optional(),
-      manifest: z.record(z.string(), z.unknown()).optional(),
+      manifest: map.optional(),
       extension: callback,
     }),
     tool: z
@@ -134,6 +137,11 @@ const schemas = once(() => {
 
 function isObject(given: unknown): given is object {
   return typeof given === 'function' || (typeof given === 'object' && given !== null);
+}
+
+/** Of an instance of a class the methods would be left out. */
+function isPlain(given: unknown): boolean {
+  return z.record(z.string(), z.unknown()).safeParse(given).success;
 }
 
 function check(schema: z.ZodType, value: unknown, where: string): void {

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createPith, type EmbeddedModel, type PithOptions, type Question } from 'pith/embed';
 import { scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
@@ -158,6 +158,16 @@ it.each([
   ['an effect', { tools: { one: { effect: 'reed', execute: String } } }, "tools.one: 'effect' must be read, idempotent or write"],
   ['a time limit', { tools: { one: { timeoutMs: '5', execute: String } } }, "tools.one: 'timeoutMs' must be a number"],
   ['what is not a tool', { tools: { one: 'two' } }, 'tools.one: it must be'],
+  [
+    'tools of a class',
+    {
+      tools: new (class {
+        one() {}
+      })(),
+    },
+    "createPith: 'tools' must be a plain object",
+  ],
+  ['variables as a list', { env: ['A=b'] }, "createPith: 'env' must be"],
   ['an older form', { tools: { one: { parameters: {}, execute: String } } }, 'tools.one: it has parameters, of an older form'],
 ] as const)('U40 refuses %s that cannot be used, with the cure', async (_, options, message) => {
   await expect(createPith(options as PithOptions)).rejects.toMatchObject({
@@ -165,6 +175,14 @@ it.each([
     message: expect.stringContaining(message),
     cure: expect.any(String),
   });
+});
+
+it('U40 takes the variables of the process as they are', async () => {
+  vi.stubEnv('PITH_MODEL', 'offline/librarian');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const pith = await createPith({ env: process.env });
+  onTestFinished(() => pith.close());
+  expect((await pith.run('letters').result).status).toBe('done');
 });
 
 it('U40 in a sandbox without agents there is one that has its skills; one that its settings name must be there', async () => {
