@@ -4,7 +4,7 @@ import { issuesToDiagnostics } from '@pith/checked-yaml';
 import { isPlainMap } from '@pith/plain-data';
 import { slipsOf } from '@pith/plain-text';
 import { once } from '@pith/promises';
-import type { PithOptions, RunOptions } from './options.ts';
+import type { ApproveAnswer, PithOptions, RunOptions } from './options.ts';
 
 /** Throws `settings_invalid` at the first option that is not known or not of its type, and where two options say the same. */
 export async function checkOptions(options: PithOptions): Promise<void> {
@@ -27,6 +27,19 @@ export async function checkOptions(options: PithOptions): Promise<void> {
 export function checkRun(what: 'run' | 'resume', options: RunOptions): void {
   check(schemas()[what], options, what);
 }
+
+/** Throws as `checkOptions`: the answers that `resume` is given. */
+export function checkAnswers(answers: unknown): void {
+  check(schemas().answers, answers, 'resume');
+}
+
+/** Whether a program may answer a question so. */
+export function isAnswer(given: unknown): given is ApproveAnswer {
+  return ['yes', 'no', 'later', true, false].includes(given as never) || (isPlainMap(given) && typeof given['no'] === 'string');
+}
+
+/** What `isAnswer` takes, for messages. */
+export const ANSWERS = "'yes', 'no', 'later', true, false or { no: reason }";
 
 /** Tools of the AI SDK may have further keys; one that is nearly a known key is a slip, and what it asks for would be left out. */
 function checkTool(schema: z.ZodObject, name: string, given: unknown): void {
@@ -132,6 +145,7 @@ const schemas = once(() => {
       userId: text.optional(),
     }),
     resume: z.strictObject(resume),
+    answers: z.record(z.string(), z.custom(isAnswer, `must be ${ANSWERS}`)),
   };
 });
 

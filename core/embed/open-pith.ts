@@ -24,7 +24,7 @@ import { type Trust, trustOf } from '../trust/index.ts';
 import { overlay } from '@pith/plain-data';
 import { systemClock, within } from '@pith/promises';
 import { isBelow } from '@pith/safe-files';
-import { checkOptions, checkRun } from './checked-options.ts';
+import { checkAnswers, checkOptions, checkRun } from './checked-options.ts';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
 import { partsOf } from './models.ts';
 import { agentsOf, assistantOf, refuseUnusable } from './agents.ts';
@@ -89,6 +89,7 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     resume(thread, answers = {}, rest = {}) {
       requireOpen();
       checkRun('resume', rest);
+      checkAnswers(answers);
       return startRun({ ...rest, text: null, thread, answers, agent: agentNamed(undefined) }, ports);
     },
     async skills() {

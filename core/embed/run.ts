@@ -2,6 +2,7 @@ import { type AgentSpec, type Clock, messageOf, PithError, type TurnEvent, type 
 import { type Approval, sumOf, type Usage } from '../agent/index.ts';
 import type { Kernel } from '../compose/index.ts';
 import { untilAborted } from '@pith/promises';
+import { ANSWERS, isAnswer } from './checked-options.ts';
 import { EMBEDDED } from './embedded.ts';
 import { RunEvents } from './events.ts';
 import type { Approve, ApproveAnswer, Limits, Question, Run, RunOptions, RunResult } from './options.ts';
@@ -213,15 +214,18 @@ class RunningRun {
   async #ask(question: Question): Promise<ApproveAnswer> {
     const ask = async () => this.ports.approve(question, this.signal);
     try {
-      return await untilAborted(ask(), this.signal);
+      const answer = await untilAborted(ask(), this.signal);
+      if (isAnswer(answer)) return answer;
     } catch (error) {
       if (error instanceof PithError) throw error;
-      throw new PithError('approve_failed', `approve failed on '${question.tool}': ${messageOf(error)}`, {
-        cause: error,
-        cure: 'correct it, then go on with `resume`',
-      });
+      throw approveFailed(question, messageOf(error), error);
     }
+    throw approveFailed(question, `its answer must be ${ANSWERS}`);
   }
+}
+
+function approveFailed({ tool }: Question, why: string, cause?: unknown): PithError {
+  return new PithError('approve_failed', `approve failed on '${tool}': ${why}`, { cause, cure: 'correct it, then go on with `resume`' });
 }
 
 /** As the notice of the turn that says so. */

@@ -203,6 +203,7 @@ it('U40 refuses options of a run that it does not know, and everything after clo
   const { pith } = await pithWith([]);
   expect(() => pith.run('hi', { threadd: 'a' } as never)).toThrow("run: unknown key 'threadd' (did you mean 'thread'?)");
   expect(() => pith.run('hi', { limits: { tokens: NaN } })).toThrow('limits.tokens');
+  expect(() => pith.resume('a', null as never)).toThrow(expect.objectContaining({ code: 'settings_invalid' }));
   expect(() => pith.resume('a', {}, { agent: 'b' } as never)).toThrow("resume: unknown key 'agent'");
   await pith.close();
   for (const use of [() => pith.skills(), () => pith.threads.list(), () => pith.threads.messages('a'), () => pith.threads.remove('a')])
@@ -288,6 +289,16 @@ describe('U44 approvals', () => {
     const nobody = await pithWith(SCRIPT, { tools: ASKING });
     await nobody.pith.run('write').result;
     expect(results(nobody.model.requests[1])).toContain('nobody can be asked here');
+  });
+
+  it.each([null, undefined, 'approve', 1, {}, { no: 1 }])('refuses %j as an answer: the question stays open', async (answer) => {
+    const { pith } = await pithWith(SCRIPT, { tools: ASKING, approve: () => answer as never });
+    const run = pith.run('write');
+    await expect(run.result).rejects.toMatchObject({
+      code: 'approve_failed',
+      message: expect.stringContaining("must be 'yes', 'no', 'later', true, false or { no: reason }"),
+    });
+    expect(() => pith.resume(run.thread, { a: answer } as never)).toThrow("resume: 'a'");
   });
 
   it('waits with later, and goes on in another Pith over the same store', async () => {
