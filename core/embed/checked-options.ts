@@ -60,7 +60,7 @@ const schemas = once(() => {
   const texts = z.array(z.string());
   const amount = z.number().positive();
   const callback = z.custom((given) => typeof given === 'function', 'must be a function');
-  const object = z.custom((given) => typeof given === 'object' && given !== null, 'must be an object');
+  const fileText = z.custom((given) => typeof given === 'string' || given instanceof Uint8Array, 'must be a string or a Uint8Array');
   const aModel = z.custom(
     (given) => isObject(given) || (typeof given === 'string' && given !== ''),
     'must be a model, or `provider/model`',
@@ -83,14 +83,20 @@ const schemas = once(() => {
         tools: map,
         model: aModel,
         approve: callback,
-        store: z.union([text, object]),
+        store: z.custom(
+          (given) => (typeof given === 'string' ? given !== '' : LOG.every((name) => isFunctionOf(given, name))),
+          `must be 'memory', a folder, or a ThreadLog with the functions ${LOG.join(', ')}`,
+        ),
         limits,
-        clock: object,
+        clock: z.custom(
+          (given) => CLOCK.every((name) => isFunctionOf(given, name)),
+          `must be a clock with the functions ${CLOCK.join(', ')}`,
+        ),
         settings: map,
         env: z.preprocess((given) => (isPlainMap(given) ? { ...given } : given), variables), // process.env has a prototype of its own
       })
       .partial(),
-    skill: z.strictObject({ id: text, description: text, body: z.string(), files: z.record(z.string(), z.unknown()).optional() }),
+    skill: z.strictObject({ id: text, description: text, body: z.string(), files: z.record(z.string(), fileText).optional() }),
     agent: z
       .strictObject({
         name: text,
@@ -148,6 +154,14 @@ const schemas = once(() => {
     answers: z.record(z.string(), z.custom(isAnswer, `must be ${ANSWERS}`)),
   };
 });
+
+/** The functions of a `ThreadLog` and of a `Clock`. */
+const LOG = ['read', 'append', 'list', 'remove'];
+const CLOCK = ['now', 'sleep', 'after'];
+
+function isFunctionOf(given: unknown, name: string): boolean {
+  return isObject(given) && typeof Reflect.get(given, name) === 'function';
+}
 
 function isObject(given: unknown): given is object {
   return typeof given === 'function' || (typeof given === 'object' && given !== null);

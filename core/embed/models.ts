@@ -11,7 +11,8 @@ export function partsOf(given: EmbeddedModel) {
 }
 
 /** The model as the loop needs it. Throws `model_unknown` for what is no model, or one of another specification. */
-function modelOf(given: EmbeddedModel): LanguageModel {
+function modelOf(made: EmbeddedModel): LanguageModel {
+  const given = Object(made) as EmbeddedModel; // a program's function may answer null
   const { specificationVersion: version, provider, modelId } = given;
   if (typeof given.doStream !== 'function' || typeof modelId !== 'string')
     throw new PithError('model_unknown', 'model: it is not a language model of the AI SDK', {

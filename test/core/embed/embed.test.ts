@@ -168,6 +168,17 @@ it.each([
     "createPith: 'tools' must be a plain object",
   ],
   ['variables as a list', { env: ['A=b'] }, "createPith: 'env' must be"],
+  [
+    'a store',
+    { store: { read: async () => [] } },
+    "createPith: 'store' must be 'memory', a folder, or a ThreadLog with the functions read, append",
+  ],
+  ['a clock', { clock: { now: () => 0 } }, "createPith: 'clock' must be a clock with the functions now, sleep, after"],
+  [
+    'what a file of a skill is',
+    { skills: [{ id: 'a', description: 'd', body: 'b', files: { 'x.txt': 5 } }] },
+    "skills[0]: 'files.x.txt' must be a string or a Uint8Array",
+  ],
   ['an older form', { tools: { one: { parameters: {}, execute: String } } }, 'tools.one: it has parameters, of an older form'],
 ] as const)('U40 refuses %s that cannot be used, with the cure', async (_, options, message) => {
   await expect(createPith(options as PithOptions)).rejects.toMatchObject({
@@ -429,6 +440,12 @@ describe('U48 models', () => {
       message: expect.stringContaining('v9'),
     });
     await expect(createPith({ model: {} as never })).rejects.toMatchObject({ code: 'model_unknown' });
+    const pith = await createPith({ model: (async () => null) as never });
+    onTestFinished(() => pith.close());
+    await expect(pith.run('hi').result).rejects.toMatchObject({
+      code: 'model_unknown',
+      message: expect.stringContaining('not a language model'),
+    });
   });
 });
 
