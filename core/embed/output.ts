@@ -32,10 +32,8 @@ export async function outputIn(
   text: string,
   schema: AnySchema,
 ): Promise<{ readonly value: unknown } | { readonly problems: readonly string[] }> {
-  const fenced = /```(?:json)?\s*\n([^]*?)\n\s*```/iu.exec(text)?.[1];
-  const bracketed = /[[{][^]*[\]}]/u.exec(text)?.[0];
   let problems: readonly string[] | undefined;
-  for (const candidate of [text.trim(), fenced, bracketed]) {
+  for (const candidate of [text.trim(), fencedIn(text), bracketedIn(text)]) {
     const value = candidate === undefined ? undefined : jsonIn(candidate);
     if (value === undefined) continue;
     const result = await schema.check(value);
@@ -46,6 +44,20 @@ export async function outputIn(
     if (inner !== null && 'value' in inner) return inner;
   }
   return { problems: problems ?? ['it is not JSON'] };
+}
+
+/** Each reads the text once: a regular expression that goes back holds up the whole program on some answers. */
+function fencedIn(text: string): string | undefined {
+  const lines = text.split('\n').map((line) => line.trim());
+  const open = lines.findIndex((line) => line.endsWith('```') || line.toLowerCase().endsWith('```json'));
+  const close = lines.findIndex((line, at) => at > open && line.startsWith('```'));
+  return open < 0 || close < 0 ? undefined : lines.slice(open + 1, close).join('\n');
+}
+
+function bracketedIn(text: string): string | undefined {
+  const first = text.search(/[[{]/u);
+  const last = Math.max(text.lastIndexOf(']'), text.lastIndexOf('}'));
+  return first < 0 || last < first ? undefined : text.slice(first, last + 1);
 }
 
 function jsonIn(text: string): unknown {

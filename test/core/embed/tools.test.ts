@@ -133,6 +133,15 @@ describe('U48 structured output', () => {
     expect(JSON.stringify(model.requests[1])).toContain('day: must be a text');
   });
 
+  // A regular expression that goes back needs minutes for each, in which nothing else runs.
+  it.each([
+    ['a fence that never ends', `\`\`\`json${'\n'.repeat(4000)}x`],
+    ['brackets that never end', '['.repeat(100_000)],
+  ])('is asked for again after %s, at once', async (_, text) => {
+    const { pith } = await pithWith([{ text }, { text: 'The day:\n```\n{"day":"monday"}\n```\nand [more]' }]);
+    expect((await pith.run('a day', { output: OWN }).result).output).toEqual({ day: 'MONDAY' });
+  });
+
   it.each([
     ['whose check throws', { '~standard': { ...OWN['~standard'], validate: () => JSON.parse('{') as never } }],
     ['without JSON Schema', { '~standard': { version: 1, vendor: 'own', validate: OWN['~standard'].validate } }],
