@@ -162,7 +162,8 @@ class RunningRun {
   /** What a turn that goes on has used is told with its end. */
   async #ended(turn: string | null, usage: Usage): Promise<void> {
     this.#usage = sumOf(this.#usage, usage);
-    const { steps, calls } = turn === null ? { steps: 0, calls: 0 } : await this.ports.kernel.threads.delegated(turn);
+    const { threads } = this.ports.kernel;
+    const { steps, calls } = turn === null ? { steps: 0, calls: 0 } : await threads.delegated(this.request.thread, turn);
     const tokens = usage.inputTokens + usage.outputTokens;
     this.#limits.spend({ steps: this.#steps + steps, toolCalls: this.#calls + calls, tokens, cost: usage.cost ?? 0 });
     this.#steps = this.#calls = 0;
@@ -186,9 +187,10 @@ class RunningRun {
   /** Answers what is open in the thread. Throws `approval_unknown` for an answer to what was never asked there. */
   async #answerGiven(answers: Readonly<Record<string, ApproveAnswer>>): Promise<void> {
     const { approvals } = this.ports.kernel;
+    const { thread } = this.request;
     for (const id of Object.keys(answers)) {
-      if ((await approvals.get(id))?.rootThreadId === this.request.thread) continue; // one that was answered is not asked again
-      throw new PithError('approval_unknown', `resume: thread '${this.request.thread}' has no question '${id}'`, {
+      if ((await approvals.get(id, thread))?.rootThreadId === thread) continue; // one that was answered is not asked again
+      throw new PithError('approval_unknown', `resume: thread '${thread}' has no question '${id}'`, {
         cure: 'use the ids of `questions` of the run that waits',
       });
     }

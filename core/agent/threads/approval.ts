@@ -86,7 +86,7 @@ export interface ApprovalReply {
   readonly answer: ApprovalAnswer;
   readonly reason?: string;
   readonly by: string;
-  /** The conversation, for who knows it: of one that is kept elsewhere, what is asked there may have left the memory. */
+  /** The conversation, for who knows it. */
   readonly threadId?: string;
 }
 
@@ -139,7 +139,8 @@ export function shownQuestion(question: Question) {
 interface Approvals {
   /** Open questions, oldest first; of one conversation when its thread is named. */
   list(rootThreadId?: string): Promise<readonly Approval[]>;
-  get(id: string): Promise<Approval | null>;
+  /** `threadId`: its conversation, for who knows it: of one that is kept elsewhere, what is asked there may have left the memory. */
+  get(id: string, threadId?: string): Promise<Approval | null>;
   /**
    * Exactly one answer is taken; an `always` answers with it what else is open in the conversation and covered by it, and `project` in all of
    * them. Rejects `approval_unknown`, `approval_answered` with who was first, `not_allowed` for an answer that is not offered, or `trust_failed`
@@ -285,7 +286,7 @@ export function createAnswerWaiting(
       const lease = await leases.acquire(leaseName(approval.rootThreadId), LEASE_MS);
       try {
         for (;;) {
-          const now = (await approvals.get(approval.id)) ?? approval;
+          const now = (await approvals.get(approval.id, approval.rootThreadId)) ?? approval;
           if (now.answer !== null) return now;
           await clock.sleep(PAUSE_MS, signal);
         }

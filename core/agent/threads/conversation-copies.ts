@@ -41,8 +41,8 @@ export class Copies {
     const copy = this.#copyOf(threadId);
     copy.users += 1;
     const leave = () => this.#left(copy);
-    const hold = await this.stores.queue.acquire(threadId, signal).catch(async (error: unknown) => {
-      await leave();
+    const hold = await this.stores.queue.acquire(threadId, signal).catch((error: unknown) => {
+      leave();
       throw error;
     });
     let released: Promise<void> | undefined;
@@ -50,8 +50,7 @@ export class Copies {
       if (copy.holds === 0) await this.#restore(copy, hold.fence, signal);
       copy.holds += 1;
     } catch (error) {
-      await hold.release();
-      await leave();
+      await hold.release().finally(leave);
       throw error;
     }
     const release = async () => {
@@ -66,21 +65,22 @@ export class Copies {
     return this.#copyOf(threadOf(fence));
   }
 
-  /** The conversation is as the log has it, or as who holds it in this process has it. */
-  async refresh(threadId: string): Promise<void> {
-    if (this.#copyOf(threadId).holds === 0) await this.within(threadId, async () => undefined);
-  }
-
-  /** For whoever writes without working on the thread. */
+  /** Reads or writes without working on the thread: the conversation is as the log has it, or as who holds it here has it, until `act` has ended. */
   async within<T>(threadId: string, act: (copy: Copy) => Promise<T>): Promise<T> {
     const copy = this.#copyOf(threadId);
-    if (copy.holds > 0) return act(copy);
     copy.users += 1;
     const restored = async ({ fence }: ThreadHold) => {
       await this.#restore(copy, fence);
       return act(copy);
     };
-    return this.stores.queue.run(copy.id, restored).finally(() => this.#left(copy));
+    const acting = copy.holds > 0 ? act(copy) : this.stores.queue.run(copy.id, restored);
+    return acting.finally(() => this.#left(copy));
+  }
+
+  /** As `within`, for what nobody else changes: of a conversation that is in memory the log is not asked. */
+  remembered<T>(threadId: string, read: () => Promise<T>): Promise<T> {
+    const copy = this.#copyOf(threadId);
+    return copy.length > 0 && copy.failure === null && !copy.isLeaving ? read() : this.within(threadId, read);
   }
 
   async remove(copy: Copy, act: () => Promise<void>): Promise<void> {
@@ -177,15 +177,22 @@ export class Copies {
     for (const other of this.#below(copy)) other.failure ??= failed(other.id, 'it has left the memory', 'with a thread above it');
   }
 
-  /** Somebody does not need it any more; of those that nobody needs, few stay. */
-  async #left(copy: Copy): Promise<void> {
+  /** One less works in it. Of the conversations in which nobody works, the `IDLE` that were used last stay in memory. */
+  #left(copy: Copy): void {
     copy.users -= 1;
-    const idle = [...this.#copies.values()].filter(({ users }) => users === 0);
-    for (const old of idle.slice(0, -IDLE)) {
-      if (this.#below(old).length > 0) continue;
-      await this.stores.queue.run(old.id, ({ fence }) => this.#forget(old, fence));
-      if (old.users === 0) this.#copies.delete(old.id);
-    }
+    const idle = [...this.#copies.values()].filter((each) => each.isIdle);
+    for (const old of idle.slice(0, -IDLE)) if (!old.isLeaving && this.#below(old).length === 0) void this.#evict(old);
+  }
+
+  /** Whoever comes meanwhile waits until it has left, and restores it. */
+  async #evict(old: Copy): Promise<void> {
+    old.isLeaving = true;
+    const leave = async ({ fence }: ThreadHold) => {
+      if (old.isIdle) await this.#forget(old, fence);
+      if (old.isIdle) this.#copies.delete(old.id);
+    };
+    await this.stores.queue.run(old.id, leave).catch(() => undefined); // it stays, and leaves another time
+    old.isLeaving = false;
   }
 }
 
@@ -207,6 +214,8 @@ export class Copy {
   users = 0;
   /** Who works in it. */
   holds = 0;
+  /** It is about to leave the memory. */
+  isLeaving = false;
   #waiting: Waiting[] = [];
   #writing: Promise<void> | null = null;
 
@@ -221,6 +230,11 @@ export class Copy {
       this.#waiting.push({ entry, act, resolve, reject });
       this.#writing ??= this.#write();
     });
+  }
+
+  /** Nobody works in it, and nothing is being added. */
+  get isIdle(): boolean {
+    return this.users === 0 && this.#writing === null;
   }
 
   /** Resolves when nothing is being added. */

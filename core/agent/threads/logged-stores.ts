@@ -44,10 +44,7 @@ type RecordOperation = <Name extends keyof Operations>(
 ) => Promise<void>;
 
 function loggedThreads(threads: Threads, copies: Copies, record: RecordOperation): Threads {
-  const after = async <T>(threadId: string, read: () => Promise<T>): Promise<T> => {
-    await copies.refresh(threadId);
-    return read();
-  };
+  const after = <T>(threadId: string, read: () => Promise<T>): Promise<T> => copies.within(threadId, read);
   return {
     find: (threadId) => after(threadId, () => threads.find(threadId)),
     load: (threadId) => after(threadId, () => threads.load(threadId)),
@@ -57,7 +54,7 @@ function loggedThreads(threads: Threads, copies: Copies, record: RecordOperation
     keyed: (threadId, key) => after(threadId, () => threads.keyed(threadId, key)),
     usage: (threadId, since) => after(threadId, () => threads.usage(threadId, since)),
     list: (limit) => copies.list(limit),
-    delegated: (turnId) => threads.delegated(turnId),
+    delegated: (threadId, turnId) => copies.remembered(threadId, () => threads.delegated(threadId, turnId)),
     trace: (named) => threads.trace(named),
     writer(fence) {
       const copy = copies.held(fence);
@@ -87,17 +84,13 @@ function loggedThreads(threads: Threads, copies: Copies, record: RecordOperation
 }
 
 function loggedApprovals(approvals: ApprovalStore, copies: Copies, record: RecordOperation): ApprovalStore {
+  const after = <T>(threadId: string | undefined, read: () => Promise<T>): Promise<T> =>
+    threadId === undefined ? read() : copies.within(threadId, read);
   return {
-    async list(threadId) {
-      if (threadId !== undefined) await copies.refresh(threadId);
-      return approvals.list(threadId);
-    },
-    get: (id) => approvals.get(id),
+    list: (threadId) => after(threadId, () => approvals.list(threadId)),
+    get: (id, threadId) => after(threadId, () => approvals.get(id)),
     offered: (question) => approvals.offered(question),
-    async permissions(threadId) {
-      if (threadId !== undefined) await copies.refresh(threadId);
-      return approvals.permissions(threadId);
-    },
+    permissions: (threadId) => after(threadId, () => approvals.permissions(threadId)),
     answersFor: (call) => approvals.answersFor(call),
     askedFor: (turnId) => approvals.askedFor(turnId),
     async answer(id, reply) {

@@ -49,7 +49,7 @@ export function sealedThreads(threads: Threads): Threads {
     list: (limit) => threads.list(limit),
     last: (threadId) => threads.last(threadId),
     usage: (...asked) => threads.usage(...asked),
-    delegated: (turnId) => threads.delegated(turnId),
+    delegated: (...asked) => threads.delegated(...asked),
     trace: (named) => threads.trace(named),
     writer(fence) {
       const writer = threads.writer(fence);

@@ -176,7 +176,7 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
         .map((row) => ({ model: row.model === null ? null : text(row.model), ...usageOf(row) }));
     },
 
-    async delegated(turnId) {
+    async delegated(_, turnId) {
       const row = store.get('SELECT turns, steps, calls FROM turndelegated WHERE turn = ?', turnId);
       return { turns: Number(row?.turns ?? 0), steps: Number(row?.steps ?? 0), calls: Number(row?.calls ?? 0) };
     },

@@ -122,8 +122,8 @@ export interface Threads {
   keyed(threadId: string, key: string): Promise<Unfinished | null>;
   /** What its turns, or those that began at `since` or later, and those that they called have used, by the model that answered; null: not known, for turns of a Pith that did not note it. */
   usage(threadId: string, since?: number): Promise<readonly (Usage & { readonly model: string | null })[]>;
-  /** As it was last charged; zeros where it never was. */
-  delegated(turnId: string): Promise<Delegated>;
+  /** By a turn of the thread, as it was last charged; zeros where it never was. */
+  delegated(threadId: string, turnId: string): Promise<Delegated>;
   /** What a turn did and when, without what was said: of a turn, or the last of a conversation, by id or its beginning; null: the last of all. */
   trace(named: string | null): Promise<TracedTurn | null>;
   /** For whoever holds a thread: each write rejects with `thread_busy` once somebody else holds it, and leaves no trace then. */

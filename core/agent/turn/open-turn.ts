@@ -196,7 +196,7 @@ async function* continueTurn(opening: Opening, unfinished: Unfinished): AsyncGen
   const plan = await planTurn(deps, { turn: { ...record, policy }, notes: [], thread, text: null }, signal);
   refuseUnpriced({ deps, plan, parent: opening.node.parent });
   if (record.state !== 'running') await deps.threads.writer(opening.fence).setState(record.id, 'running', record.usage);
-  const delegated = await deps.threads.delegated(record.id);
+  const delegated = await deps.threads.delegated(record.threadId, record.id);
   const used = (await deps.threads.usage(request.threadId, record.startedAt)).map(({ model: ref, ...usage }) =>
     withCost(usage, ref === null ? null : costOf(usage, deps.models.price(ref))),
   );

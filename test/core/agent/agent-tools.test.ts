@@ -116,7 +116,7 @@ describe('what a turn has used through others', () => {
       const request = { agent: 'child', input: 'task', threadId: `${turn.threadId}/child`, parent: turn };
       for await (const event of world.kernel.agents.run(request, signal)) {
         if (event.type === 'step-end')
-          charged.push([await world.threads.delegated(turn.id), (await world.threads.unfinished('thread'))?.turn.usage]);
+          charged.push([await world.threads.delegated('thread', turn.id), (await world.threads.unfinished('thread'))?.turn.usage]);
       }
     };
     const world: World = await createWorld({

@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createPith, type PithOptions, type Question, type ThreadLog } from 'pith/embed';
 import { scriptedModel, type ScriptedStep, threadLogCases } from 'pith/testing';
 import { folderWith } from '../../places.ts';
-import { fileLog, mapLog } from '../../fixtures/thread-logs.ts';
+import { fileLog, mapLog, waitingLog } from '../../fixtures/thread-logs.ts';
 import { gate } from '../../waiting.ts';
 
 async function pithWith(store: ThreadLog, script: readonly ScriptedStep[], options: PithOptions = {}) {
@@ -321,15 +321,44 @@ describe('U45 a program with a store of its own', () => {
     expect(await pith.run('Sure?', { thread: 'bills' }).result).toMatchObject({ status: 'done', text: 'Yes.' });
   });
 
+  it('U45 runs 80 conversations at once, each three times, over a log that waits: none hangs, none loses what was said', async () => {
+    const users = Array.from({ length: 80 }, (_, at) => `t${at}`);
+    const answer: ScriptedStep = ({ messages }) => ({ text: `answer ${messages.filter(({ role }) => role === 'user').length}` });
+    const { pith } = await pithWith(waitingLog(mapLog()), times(240, answer));
+    const talk = async (thread: string) => {
+      const answers: string[] = [];
+      for (const text of ['one', 'two', 'three']) answers.push((await pith.run(text, { thread }).result).text);
+      return answers;
+    };
+    expect(await Promise.all(users.map(talk))).toEqual(users.map(() => ['answer 1', 'answer 2', 'answer 3']));
+    const read = await Promise.all(users.map((thread) => pith.threads.messages(thread)));
+    expect(read.map((messages) => messages?.length)).toEqual(users.map(() => 6));
+  });
+
+  it('U44 takes 60 answers at once over a log that waits: a yes stays a yes, and what the runs used is told', async () => {
+    const threads = Array.from({ length: 60 }, (_, at) => `t${at}`);
+    const log = mapLog();
+    let paid = 0;
+    const tools = { pay: { needsApproval: true, execute: () => ((paid += 1), 'paid') } };
+    const first = await pithWith(log, times(60, { calls: [call('pay')] }), { tools, approve: () => 'later' });
+    const waiting = await Promise.all(threads.map((thread) => first.pith.run('go', { thread }).result));
+    await first.pith.close();
+    const asked: Question[] = [];
+    const approve = (question: Question) => (asked.push(question), 'later' as const);
+    const second = await pithWith(waitingLog(log), times(60, { text: 'end' }), { tools, approve });
+    const ended = await Promise.all(
+      waiting.map(({ thread, questions }) => second.pith.resume(thread, { [questions[0]!.id]: 'yes' }).result),
+    );
+    expect(ended.map(({ status, text }) => [status, text])).toEqual(threads.map(() => ['done', 'end']));
+    expect([paid, asked]).toEqual([60, []]);
+  });
+
   it('U45 forgets threads that nobody works in', async () => {
     const log = mapLog();
     const from: [string, number][] = [];
     const counted: ThreadLog = { ...log, read: (thread, at, limit) => (from.push([thread, at]), log.read(thread, at, limit)) };
     const count = 60;
-    const { pith } = await pithWith(
-      counted,
-      Array.from({ length: count }, (_, at) => ({ text: `answer ${at}` })),
-    );
+    const { pith } = await pithWith(counted, times(count, { text: 'answer' }));
     for (let at = 0; at < count; at += 20)
       await Promise.all(Array.from({ length: 20 }, (_, of) => pith.run('hi', { thread: `t${at + of}` }).result));
     from.length = 0;
@@ -340,6 +369,10 @@ describe('U45 a program with a store of its own', () => {
     expect(from).toEqual([[`t${count - 1}`, 1]]);
   });
 });
+
+function times(count: number, step: ScriptedStep): ScriptedStep[] {
+  return Array.from({ length: count }, () => step);
+}
 
 function call(name: string, input: Record<string, string> = {}) {
   return { name, input };

@@ -219,10 +219,10 @@ describe('Threads', () => {
     const lost = { ...charge, fence: { ...fence, holder: 'gone' } };
     const last = { ...stepOf(0, 'done'), end: 'done' as const };
     await expect(writer.recordStep('turn-2', { ...last, callers: [charge, lost] })).rejects.toMatchObject({ code: 'thread_busy' });
-    expect(await threads.delegated('turn-1')).toEqual({ turns: 0, steps: 0, calls: 0 });
+    expect(await threads.delegated('parent', 'turn-1')).toEqual({ turns: 0, steps: 0, calls: 0 });
     expect((await threads.unfinished('child'))?.turn.steps).toBe(0);
     await writer.recordStep('turn-2', { ...last, callers: [charge] });
-    expect(await threads.delegated('turn-1')).toEqual(delegated);
+    expect(await threads.delegated('parent', 'turn-1')).toEqual(delegated);
     expect((await threads.unfinished('parent'))?.turn.usage).toEqual(more);
     expect(await threads.unfinished('child')).toBeNull();
     expect(await threads.last('child')).toMatchObject({ id: 'turn-2', state: 'done', steps: 1 });
