@@ -16,7 +16,7 @@ export interface Stores {
 export interface Replaying {
   /** The same stores at another time, which publish nothing: for what has been done before. */
   storesAt(now: () => number): Omit<Stores, 'queue'>;
-  /** Drops from memory what else there is of a conversation. */
+  /** Drops from memory what is neither its threads nor its approvals, such as its events. */
   forget(threadId: string): Promise<void>;
 }
 
@@ -37,7 +37,8 @@ export class Copies {
   ) {}
 
   /** As `ThreadQueue.acquire`; the conversation is as the log has it. */
-  async acquire(threadId: string, signal?: AbortSignal): Promise<ThreadHold> {
+  async acquire(threadId: string, signal?: AbortSignal, caller?: string): Promise<ThreadHold> {
+    if (caller !== undefined && threadId.startsWith(`${caller}/`)) this.#copyOf(caller).called.add(threadId);
     const copy = this.#copyOf(threadId);
     copy.users += 1;
     const leave = () => this.#left(copy);
@@ -84,7 +85,6 @@ export class Copies {
   }
 
   async remove(copy: Copy, act: () => Promise<void>): Promise<void> {
-    this.#spoilBelow(copy);
     await act();
     copy.failure = new PithError('thread_unknown', `there is no thread '${copy.id}' any more`); // what is in memory is not what the log has
     await answered(copy.id, 'remove', () => this.log.remove(copy.id));
@@ -101,13 +101,13 @@ export class Copies {
     return found.filter((thread) => thread !== null);
   }
 
-  /** Of the conversation to which a thread belongs: that of a turn which called it and is under way, else its own. */
+  /** Of the conversation to which a thread belongs: that whose turns called it, while somebody works there, else its own. */
   #copyOf(threadId: string): Copy {
     let copy: Copy | undefined;
     for (let id = threadId; copy === undefined && id.includes('/');) {
       id = id.slice(0, id.lastIndexOf('/'));
       const above = this.#copies.get(id);
-      if (above !== undefined && above.holds > 0) copy = above;
+      if (above !== undefined && above.holds > 0 && above.called.has(threadId)) copy = above;
     }
     copy ??= this.#copies.get(threadId) ?? new Copy(threadId, this.log);
     this.#copies.delete(copy.id);
@@ -144,8 +144,11 @@ export class Copies {
     const operations = operationsOn(stores, fence);
     for (const text of entries) {
       try {
-        const { at, name, given } = parseEntry(text, copy.id, copy.length + 1);
+        const entry = parseEntry(text, copy.id, copy.length + 1);
+        const { at, name, given } = entry;
         now = at;
+        const begun = begunThread(entry)?.id ?? copy.id;
+        if (begun !== copy.id) copy.called.add(begun);
         await (operations[name] as (...all: readonly unknown[]) => Promise<void>)(...given);
       } catch (error) {
         copy.failure = error instanceof PithError ? error : failed(copy.id, `entry ${copy.length + 1} cannot be read`, error);
@@ -160,28 +163,17 @@ export class Copies {
   async #forget(copy: Copy, fence: Fence): Promise<void> {
     if (copy.length === 0 && copy.failure === null) return;
     const { threads, approvals } = this.stores;
-    this.#spoilBelow(copy);
     if ((await threads.find(copy.id)) !== null) await threads.writer(fence).remove(copy.id);
     await approvals.forget(copy.id, fence);
     await this.replaying.forget(copy.id);
     copy.empty();
   }
 
-  /** Conversations whose rows go with it: theirs are ids that a program might also give to what an agent calls. */
-  #below({ id }: Copy): readonly Copy[] {
-    return [...this.#copies.values()].filter((other) => other.id.startsWith(`${id}/`));
-  }
-
-  /** Their rows are about to go, and are read again. */
-  #spoilBelow(copy: Copy): void {
-    for (const other of this.#below(copy)) other.failure ??= failed(other.id, 'it has left the memory', 'with a thread above it');
-  }
-
   /** One less works in it. Of the conversations in which nobody works, the `IDLE` that were used last stay in memory. */
   #left(copy: Copy): void {
     copy.users -= 1;
     const idle = [...this.#copies.values()].filter((each) => each.isIdle);
-    for (const old of idle.slice(0, -IDLE)) if (!old.isLeaving && this.#below(old).length === 0) void this.#evict(old);
+    for (const old of idle.slice(0, -IDLE)) if (!old.isLeaving) void this.#evict(old);
   }
 
   /** Whoever comes meanwhile waits until it has left, and restores it. */
@@ -208,6 +200,8 @@ export class Copy {
   /** Entries of the log that are in it, and the last of them. */
   length = 0;
   last: string | null = null;
+  /** Ids of the threads that its turns called: their entries are in its log. */
+  readonly called = new Set<string>();
   /** It is not what the log has. */
   failure: PithError | null = null;
   /** Who works in it, or waits to. */
@@ -244,6 +238,7 @@ export class Copy {
 
   empty(): void {
     [this.length, this.last, this.failure] = [0, null, null];
+    this.called.clear();
   }
 
   async #write(): Promise<void> {

@@ -4,7 +4,7 @@ import type { Fence } from '../../store/index.ts';
 import type { ApprovalReply, ApprovalStore, Permission, Question } from './approval.ts';
 import type { Charge, ThreadRecord, ThreadWriter, Threads } from './thread.ts';
 
-/** What is kept in entries: of another version are those that an operation with other arguments, or another meaning, has written. */
+/** Of the entries. An operation that takes other arguments, or means something else, needs the next one. */
 const VERSION = 1;
 
 type Unfenced<T> = Omit<T, 'callers'> & { readonly callers?: readonly Omit<Charge, 'fence'>[] };

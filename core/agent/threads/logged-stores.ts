@@ -31,7 +31,7 @@ export function loggedStores({ stores, store, clock, log, forget }: LoggedStores
   return {
     threads: loggedThreads(stores.threads, copies, record),
     approvals: loggedApprovals(stores.approvals, copies, record),
-    queue: queueOf((threadId, signal) => copies.acquire(threadId, signal)),
+    queue: queueOf((...asked) => copies.acquire(...asked)),
   };
 }
 

@@ -13,8 +13,11 @@ export interface ThreadHold {
 }
 
 export interface ThreadQueue {
-  /** Waits for its turn: first come, first served in this process; `thread_busy` when another process keeps the thread. */
-  acquire(threadId: string, signal?: AbortSignal): Promise<ThreadHold>;
+  /**
+   * Waits for its turn: first come, first served in this process; `thread_busy` when another process keeps the thread. `caller`: the thread
+   * whose turn calls one in this thread.
+   */
+  acquire(threadId: string, signal?: AbortSignal, caller?: string): Promise<ThreadHold>;
   /** Runs `task` while holding the thread. */
   run<T>(threadId: string, task: (hold: ThreadHold) => Promise<T>, signal?: AbortSignal): Promise<T>;
 }

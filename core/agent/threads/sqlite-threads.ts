@@ -86,7 +86,7 @@ const STEP_DONE =
 const USAGE = `SELECT model,
     sum(coalesce(owninput, CASE thread WHEN ? THEN input ELSE 0 END)) AS input,
     sum(coalesce(ownoutput, CASE thread WHEN ? THEN output ELSE 0 END)) AS output
-  FROM turns WHERE started >= ? AND (thread = ? OR (thread >= ? AND thread < ?)) GROUP BY model ORDER BY model`;
+  FROM turns WHERE started >= ? AND (thread = ? OR thread IN (SELECT value FROM json_each(?))) GROUP BY model ORDER BY model`;
 const INSERT_BRANCH = 'INSERT INTO threads SELECT ?, agent, date, ?, ?, ?, compactions, id FROM threads WHERE id = ?';
 /** The turn of its last message is one of its own, ended and without use: it says whose the branch is, also when the other thread has gone. */
 const BRANCH_TURN = `INSERT INTO turns
@@ -172,7 +172,7 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
 
     async usage(threadId, since = 0) {
       return store
-        .all(USAGE, threadId, threadId, since, ...withThoseBelow(threadId))
+        .all(USAGE, threadId, threadId, since, threadId, JSON.stringify(calledFrom(store, threadId)))
         .map((row) => ({ model: row.model === null ? null : text(row.model), ...usageOf(row) }));
     },
 
@@ -318,13 +318,14 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
 
     remove: (threadId) =>
       write((statement) => {
-        const below = withThoseBelow(threadId);
-        const turns = 'SELECT id FROM turns WHERE thread = ? OR (thread >= ? AND thread < ?)';
-        for (const table of ['calls', 'steps', 'turnagents', 'turndelegated'])
-          statement(`DELETE FROM ${table} WHERE turn IN (${turns})`, ...below);
-        for (const table of ['turns', 'messages'])
-          statement(`DELETE FROM ${table} WHERE thread = ? OR (thread >= ? AND thread < ?)`, ...below);
-        found(statement('DELETE FROM threads WHERE id = ? OR (id >= ? AND id < ?)', ...below).changes, `thread '${threadId}'`);
+        let removed = 0;
+        for (const id of [threadId, ...calledFrom(store, threadId)]) {
+          for (const table of ['calls', 'steps', 'turnagents', 'turndelegated'])
+            statement(`DELETE FROM ${table} WHERE turn IN (SELECT id FROM turns WHERE thread = ?)`, id);
+          for (const table of ['turns', 'messages']) statement(`DELETE FROM ${table} WHERE thread = ?`, id);
+          removed += statement('DELETE FROM threads WHERE id = ?', id).changes;
+        }
+        found(removed, `thread '${threadId}'`);
       }),
   };
 }
@@ -334,9 +335,16 @@ export function checkThreadFence(store: Store, fence: Fence): void {
   if (!isHeldInWrite(store, fence)) throw threadTaken(fence);
 }
 
-/** For `= ? OR (>= ? AND < ?)`: the thread and all whose ids begin with `threadId/`, since '0' comes after '/'. */
-function withThoseBelow(threadId: string): readonly [string, string, string] {
-  return [threadId, `${threadId}/`, `${threadId}0`];
+/**
+ * Ids of the threads that its turns called, and those that they called: they begin with `threadId/`. So may that of another conversation,
+ * which has a turn that nobody called; what is below that one is called from there.
+ */
+function calledFrom(store: Store, threadId: string): readonly string[] {
+  const below = 'SELECT thread, min(depth) AS depth FROM turns WHERE thread >= ? AND thread < ? GROUP BY thread';
+  const rows = store.all(below, `${threadId}/`, `${threadId}0`).map((row) => ({ id: text(row.thread), depth: Number(row.depth) }));
+  const others = new Set(rows.filter(({ depth }) => depth === 0).map(({ id }) => id));
+  const isOthers = (id: string): boolean => id.length > threadId.length && (others.has(id) || isOthers(id.slice(0, id.lastIndexOf('/'))));
+  return rows.map(({ id }) => id).filter((id) => !isOthers(id));
 }
 
 /** The rows of a thread's turns that cannot be read; `call`: step and place of that call, null: the turn itself. */

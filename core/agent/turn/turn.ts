@@ -136,7 +136,7 @@ async function holdThread(
   const { signal } = stop;
   const offs = [follow(node.parent?.signal, stop)];
   try {
-    const { fence, lost, release } = await deps.queue.acquire(request.threadId, signal);
+    const { fence, lost, release } = await deps.queue.acquire(request.threadId, signal, request.parent?.threadId);
     offs.push(follow(lost, stop));
     const leave = async (): Promise<void> => {
       for (const off of offs) off();

@@ -6,7 +6,7 @@ import { folderWith } from '../../places.ts';
 import { fileLog, mapLog, waitingLog } from '../../fixtures/thread-logs.ts';
 import { gate } from '../../waiting.ts';
 
-async function pithWith(store: ThreadLog, script: readonly ScriptedStep[], options: PithOptions = {}) {
+async function pithWith(store: ThreadLog | 'memory', script: readonly ScriptedStep[], options: PithOptions = {}) {
   const model = scriptedModel(script);
   const pith = await createPith({ model: model.model, store, ...options });
   onTestFinished(() => pith.close());
@@ -352,6 +352,33 @@ describe('U45 a program with a store of its own', () => {
     expect(ended.map(({ status, text }) => [status, text])).toEqual(threads.map(() => ['done', 'end']));
     expect([paid, asked]).toEqual([60, []]);
   });
+
+  it.each(['a log', 'memory'] as const)(
+    'U45 keeps a thread apart from those whose ids begin with its own and a slash: in %s',
+    async (where) => {
+      const log = mapLog();
+      const [inTool, goOn] = [gate(), gate()];
+      const tools = { wait: async () => (inTool.open(), await goOn.opened, 'waited') };
+      const store = where === 'memory' ? 'memory' : log;
+      const first = await pithWith(store, [{ text: 'Hello Ana.' }], { tools });
+      await first.pith.run('I am Ana', { thread: 'team/ana' }).result;
+      if (store !== 'memory') await first.pith.close();
+      const { pith, model } = store === 'memory' ? first : await pithWith(store, [], { tools });
+      model.add({ calls: [call('wait')] }, { text: 'Ana.' }, { text: 'team end' });
+      const asked = model.requests.length + 1;
+      const slow = pith.run('wait', { thread: 'team' }).result;
+      await inTool.opened;
+      expect((await pith.run('who am I?', { thread: 'team/ana' }).result).text).toBe('Ana.');
+      expect(JSON.stringify(model.requests[asked])).toContain('I am Ana');
+      goOn.open();
+      expect(await slow).toMatchObject({ status: 'done', text: 'team end' });
+      if (store !== 'memory') expect((await log.read('team', 0, 100)).join('')).not.toContain('team/ana');
+      await pith.threads.remove('team');
+      expect([await pith.threads.messages('team'), (await pith.threads.messages('team/ana'))?.length]).toEqual([null, 4]);
+      await pith.threads.remove('team/ana');
+      expect(await pith.threads.list()).toEqual([]);
+    },
+  );
 
   it('U45 forgets threads that nobody works in', async () => {
     const log = mapLog();

@@ -21,10 +21,10 @@ async function setup() {
     threads,
     fence,
     writer,
-    begin: (threadId: string, turnId: string, text: string) =>
+    begin: (threadId: string, turnId: string, text: string, depth = 0) =>
       writer.beginTurn({
         thread: { id: threadId, agentId: 'helper', date: '2025-01-02', title: text },
-        turn: turnOf(turnId, threadId),
+        turn: turnOf(turnId, threadId, { depth }),
         messages: [user(text)],
       }),
   };
@@ -68,12 +68,14 @@ describe('Threads', () => {
     await begin('t', 'turn-1', 'hello');
     const own = { inputTokens: 7, outputTokens: 3 };
     await writer.recordStep('turn-1', { ...stepOf(0, 'x'), own });
-    await begin('t/1', 'turn-2', 'do it');
+    await begin('t/1', 'turn-2', 'do it', 1);
     const called = { inputTokens: 5, outputTokens: 1 };
     await writer.recordStep('turn-2', { ...stepOf(0, 'y'), own: called, usage: called, model: 'test/b', end: 'done' });
     // What the caller has used by now has that in it.
     await writer.recordStep('turn-1', { ...stepOf(1, 'z'), own, usage: { inputTokens: 19, outputTokens: 7 }, end: 'done' });
     await begin('tea', 'turn-3', 'hello');
+    await begin('t/ea', 'turn-4', 'hello');
+    await writer.recordStep('turn-4', { ...stepOf(0, 'of another conversation'), own });
     expect(await threads.usage('t')).toEqual([
       { model: 'test/a', inputTokens: 14, outputTokens: 6 },
       { model: 'test/b', ...called },
@@ -189,18 +191,21 @@ describe('Threads', () => {
 
   it('U30 renames a thread, and deletes it with the threads that it called, and no other', async () => {
     const { threads, writer, begin } = await setup();
-    for (const [thread, turn] of [
-      ['t', 'turn-1'],
-      ['t/turn-1-0', 'turn-2'],
-      ['t0', 'turn-3'],
-      ['t-2', 'turn-4'],
+    for (const [thread, turn, depth] of [
+      ['t', 'turn-1', 0],
+      ['t/turn-1/0', 'turn-2', 1],
+      ['t/turn-1/0/turn-2/0', 'turn-3', 2],
+      ['t0', 'turn-4', 0],
+      ['t-2', 'turn-5', 0],
+      ['t/ea', 'turn-6', 0],
+      ['t/ea/turn-6/0', 'turn-7', 1],
     ] as const)
-      await begin(thread, turn, thread);
+      await begin(thread, turn, thread, depth);
     await writer.recordStep('turn-1', stepOf(0, 'x', [callOf('turn-1', 0, 0)]));
     await writer.rename('t', 'another');
     expect((await threads.load('t'))?.thread.title).toBe('another');
     await writer.remove('t');
-    expect((await threads.list(10)).map(({ id }) => id).sort()).toEqual(['t-2', 't0']);
+    expect((await threads.list(10)).map(({ id }) => id).sort()).toEqual(['t-2', 't/ea', 't/ea/turn-6/0', 't0']);
     expect([await threads.load('t'), await threads.unfinished('t'), await threads.last('t')]).toEqual([null, null, null]);
     await begin('t', 'turn-1', 'begun again');
     expect((await threads.load('t'))?.messages).toHaveLength(1);
