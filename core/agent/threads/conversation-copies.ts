@@ -4,7 +4,7 @@ import type { Fence } from '../../store/index.ts';
 import type { ApprovalStore } from './approval.ts';
 import { begunThread, operationsOn, parseEntry } from './log-entry.ts';
 import { type ThreadHold, type ThreadQueue, threadOf } from './queue.ts';
-import type { Threads } from './thread.ts';
+import type { ThreadRecord, Threads } from './thread.ts';
 import type { ThreadLog } from './thread-log.ts';
 
 export interface Stores {
@@ -24,6 +24,8 @@ export interface Replaying {
 const IDLE = 16;
 /** Entries that are asked for at once. */
 const PAGE = 500;
+/** How many logs are read at once for a list: each has its title in its first entry. */
+const AT_ONCE = 10;
 
 /** What is in memory of the log. */
 export class Copies {
@@ -92,13 +94,16 @@ export class Copies {
 
   async list(limit: number) {
     const ids = await answered('', 'list', () => this.log.list(limit));
-    const found = await Promise.all(
-      ids.map(async (id) => {
-        const [first] = await answered(id, 'read', () => this.log.read(id, 0, 1));
-        return first === undefined ? null : begunThread(parseEntry(first, id, 1));
-      }),
-    );
+    const found: (ThreadRecord | null)[] = [];
+    for (let from = 0; from < ids.length; from += AT_ONCE)
+      found.push(...(await Promise.all(ids.slice(from, from + AT_ONCE).map((id) => this.#begun(id)))));
     return found.filter((thread) => thread !== null);
+  }
+
+  /** As its first entry has it: a new title, which a program cannot give, is in a later one. */
+  async #begun(id: string): Promise<ThreadRecord | null> {
+    const [first] = await answered(id, 'read', () => this.log.read(id, 0, 1));
+    return first === undefined ? null : begunThread(parseEntry(first, id, 1));
   }
 
   /** Of the conversation to which a thread belongs: that whose turns called it, while somebody works there, else its own. */
@@ -117,7 +122,7 @@ export class Copies {
 
   /** Reads what has been added since it was read last. */
   async #restore(copy: Copy, fence: Fence, signal?: AbortSignal): Promise<void> {
-    await copy.written();
+    await (signal === undefined ? copy.written() : untilAborted(copy.written(), signal));
     if (copy.failure === null && copy.length > 0) {
       const [last, ...added] = await this.#read(copy.id, copy.length - 1, signal);
       if (last === copy.last) return this.#replay(copy, added, fence);
