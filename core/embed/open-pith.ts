@@ -22,7 +22,7 @@ import { createLoader } from '../loader/index.ts';
 import { routerTo } from '../models/index.ts';
 import { type Trust, trustOf } from '../trust/index.ts';
 import { overlay } from '@pith/plain-data';
-import { systemClock, within } from '@pith/promises';
+import { systemClock, untilAborted, within } from '@pith/promises';
 import { isBelow } from '@pith/safe-files';
 import { checkAnswers, checkOptions, checkRun } from './checked-options.ts';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
@@ -79,6 +79,8 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   const requireOpen = (): void => {
     if (closed !== undefined) throw new PithError('usage', 'this Pith is closed', { cure: 'make another one' });
   };
+  /** A store of the program may never answer. */
+  const untilClosed = <T>(work: Promise<T>): Promise<T> => untilAborted(work, closing.signal);
   return {
     run(text, options = {}) {
       requireOpen();
@@ -101,15 +103,15 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     threads: {
       async list(limit = 100) {
         requireOpen();
-        return (await kernel.threads.list(limit)).map(({ id, title }) => ({ id, title }));
+        return (await untilClosed(kernel.threads.list(limit))).map(({ id, title }) => ({ id, title }));
       },
       async messages(thread) {
         requireOpen();
-        return (await kernel.threads.load(thread))?.messages.map(({ message }) => message) ?? null;
+        return (await untilClosed(kernel.threads.load(thread)))?.messages.map(({ message }) => message) ?? null;
       },
       async remove(thread) {
         requireOpen();
-        await kernel.agents.deleteThread(thread);
+        await untilClosed(kernel.agents.deleteThread(thread));
       },
     },
     close,

@@ -114,7 +114,7 @@ class RunningRun {
   async #performer(schema: AnySchema | null): Promise<Performer> {
     const { thread, text, ...request } = this.request;
     const { agents, threads } = this.ports.kernel;
-    const begun = text === null ? (await threads.unfinished(thread))?.turn : undefined;
+    const begun = text === null ? (await untilAborted(threads.unfinished(thread), this.signal))?.turn : undefined;
     const { agent, userId, model } = begun === undefined ? request : { ...begun, model: begun.policy.model };
     if (schema === null) return { agent, userId, model };
     const { spec } = typeof agent === 'string' ? await agents.resolve(agent) : { spec: agent };
@@ -189,7 +189,8 @@ class RunningRun {
     const { approvals } = this.ports.kernel;
     const { thread } = this.request;
     for (const id of Object.keys(answers)) {
-      if ((await approvals.get(id, thread))?.rootThreadId === thread) continue; // one that was answered is not asked again
+      const asked = await untilAborted(approvals.get(id, thread), this.signal);
+      if (asked?.rootThreadId === thread) continue; // one that was answered is not asked again
       throw new PithError('approval_unknown', `resume: thread '${thread}' has no question '${id}'`, {
         cure: 'use the ids of `questions` of the run that waits',
       });
@@ -201,7 +202,7 @@ class RunningRun {
   async #answerAll(given: Readonly<Record<string, ApproveAnswer>>): Promise<readonly Question[]> {
     const { approvals } = this.ports.kernel;
     const left: Question[] = [];
-    for (const approval of await approvals.list(this.request.thread)) {
+    for (const approval of await untilAborted(approvals.list(this.request.thread), this.signal)) {
       const question = questionOf(approval);
       const answer = this.#later.has(question.id) ? 'later' : (given[question.id] ?? (await this.#ask(question)));
       if (answer !== 'later') await approvals.answer(question.id, { ...replyOf(answer), threadId: question.thread });

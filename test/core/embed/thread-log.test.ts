@@ -372,13 +372,42 @@ describe('U45 a program with a store of its own', () => {
       expect(JSON.stringify(model.requests[asked])).toContain('I am Ana');
       goOn.open();
       expect(await slow).toMatchObject({ status: 'done', text: 'team end' });
-      if (store !== 'memory') expect((await log.read('team', 0, 100)).join('')).not.toContain('team/ana');
+      expect((await log.read('team', 0, 100)).join('')).not.toContain('team/ana');
       await pith.threads.remove('team');
       expect([await pith.threads.messages('team'), (await pith.threads.messages('team/ana'))?.length]).toEqual([null, 4]);
       await pith.threads.remove('team/ana');
       expect(await pith.threads.list()).toEqual([]);
     },
   );
+
+  it('U45 rejects what waits for a store that never answers once it is closed; a run is aborted', async () => {
+    const never = () => new Promise<never>(() => undefined);
+    const { pith } = await pithWith({ ...mapLog(), read: never, list: never, remove: never }, []);
+    const [run, resumed] = [pith.run('hi', { thread: 't' }).result, pith.resume('t').result];
+    const reading = [pith.threads.messages('t'), pith.threads.list(), pith.threads.remove('t')].map((work) =>
+      work.catch((error: unknown) => error),
+    );
+    await pith.close();
+    expect(await Promise.all(reading)).toMatchObject([{ code: 'aborted' }, { code: 'aborted' }, { code: 'aborted' }]);
+    expect([(await run).status, (await resumed).status]).toEqual(['aborted', 'aborted']);
+  });
+
+  it('U45 lists many threads, the newest first, with few reads at once', async () => {
+    const log = mapLog();
+    const ids = Array.from({ length: 25 }, (_, at) => `t${at}`);
+    const [entry] = readFileSync('test/fixtures/thread-log-1/entries.jsonl', 'utf8').split('\n');
+    for (const id of ids) await log.append(id, 0, [entry!.replaceAll('"bills"', JSON.stringify(id))]);
+    let [reading, most] = [0, 0];
+    const read: ThreadLog['read'] = async (...given) => {
+      most = Math.max(most, (reading += 1));
+      await new Promise(setImmediate);
+      reading -= 1;
+      return log.read(...given);
+    };
+    const { pith } = await pithWith({ ...log, read }, []);
+    expect((await pith.threads.list()).map(({ id }) => id)).toEqual(ids.toReversed());
+    expect(most).toBe(10);
+  });
 
   it('U45 forgets threads that nobody works in', async () => {
     const log = mapLog();
