@@ -149,6 +149,7 @@ async function openKernel(options: PithOptions, agents: readonly AgentSpec[], te
     const given = [...folders.map((folder) => path.basename(folder)), ...objects.map(({ manifest }) => manifest.id)];
     refuseWrongSettings(kernel);
     refuseBroken(kernel, given);
+    await refuseFailing(kernel, given);
     await refuseUnusable(kernel, agents);
     if (given.some((id) => kernel.host.extensions.discovery.declarations.get(id)?.manifest?.provides.includes(ServiceProvider.id)))
       await kernel.host.startServices();
@@ -202,6 +203,15 @@ function refuseBroken(kernel: Kernel, ids: readonly string[]): void {
     const { code, message = 'it cannot be used', cure, file } = wrong;
     throw new PithError(code, `extensions.${id}: ${message}`, { where: file, cure: cure ?? 'correct its manifest' });
   }
+}
+
+/** They are started here, since a program has nobody who would read why one of them failed later. Rejects with that. */
+async function refuseFailing({ host }: Kernel, ids: readonly string[]): Promise<void> {
+  const started = await Promise.all(ids.map((id) => host.extensions.activate(id)));
+  const wrong = started.find(({ state }) => state === 'failed' || state === 'blocked');
+  if (wrong === undefined) return;
+  const { id, code = 'provider_unavailable', message = 'it cannot start', file, cure = 'correct its code' } = wrong;
+  throw new PithError(code, `extensions.${id}: ${message}`, { where: file, cure });
 }
 
 /** Whoever names a sandbox and a project trusts them. What is beside the sandbox is not read, nor are files of the project that instruct agents. */

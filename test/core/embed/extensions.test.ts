@@ -123,6 +123,26 @@ it.each([
   });
 });
 
+it.each([
+  [
+    'of a class',
+    () => {
+      class Broken {
+        constructor() {
+          throw new Error('no till');
+        }
+      }
+      return { id: 'shop', extension: Broken };
+    },
+  ],
+  ['of a folder', () => path.join(folderWith({ ...FOLDER, 'weather/main.ts': "throw new Error('no till');" }), 'weather')],
+])('U40 an extension %s that cannot start fails createPith with the reason', async (_, given) => {
+  await expect(createPith({ extensions: [given()] })).rejects.toMatchObject({
+    name: 'PithError',
+    message: expect.stringMatching(/^extensions\.(?:shop|weather): [^]*no till/u),
+  });
+});
+
 it('U40 a function gives the model for each reference that agents name', async () => {
   const asked: string[] = [];
   const [one, two] = [scriptedModel([{ text: 'one' }]), scriptedModel([{ text: 'two' }])];
