@@ -17,7 +17,7 @@ import {
   sourceOf,
   THREAD_LOG,
 } from '../compose/index.ts';
-import { MANIFEST_FILE, packageRoot, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
+import { handledKey, MANIFEST_FILE, packageRoot, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
 import { createLoader } from '../loader/index.ts';
 import { routerTo } from '../models/index.ts';
 import { type Trust, trustOf } from '../trust/index.ts';
@@ -194,14 +194,21 @@ function refuseWrongSettings(kernel: Kernel): void {
   throw new PithError(code, message, { where: file === undefined ? undefined : `${file}:${line ?? 1}`, cure });
 }
 
-/** Whoever gives an extension counts on it. Throws what is wrong with its declaration. */
+/** Whoever gives an extension counts on it. Throws what is wrong with its declaration, and where it declares what a guest does not do. */
 function refuseBroken(kernel: Kernel, ids: readonly string[]): void {
   const { declarations, failures } = kernel.host.extensions.discovery;
   for (const id of ids) {
     const wrong = failures.get(id) ?? declarations.get(id)?.diagnostics.find(({ severity }) => severity === 'error');
-    if (wrong === undefined) continue;
-    const { code, message = 'it cannot be used', cure, file } = wrong;
-    throw new PithError(code, `extensions.${id}: ${message}`, { where: file, cure: cure ?? 'correct its manifest' });
+    if (wrong !== undefined) {
+      const { code, message = 'it cannot be used', cure, file } = wrong;
+      throw new PithError(code, `extensions.${id}: ${message}`, { where: file, cure: cure ?? 'correct its manifest' });
+    }
+    const manifest = declarations.get(id)?.manifest ?? null;
+    const key = manifest === null ? undefined : handledKey(manifest);
+    if (key === undefined) continue;
+    throw new PithError('settings_invalid', `extensions.${id}.${key}: only \`pith chat\` and \`pith serve\` do what it declares`, {
+      cure: `leave ${key} out, and call it from the program or from a service`,
+    });
   }
 }
 

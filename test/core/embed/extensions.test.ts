@@ -115,6 +115,26 @@ it.each([
     () => [{ id: 'shop', provides: ['tool'], manifest: { depends_on: ['till'] }, extension: Shop }],
     /till/u,
   ],
+  [
+    'a handler of events',
+    () => [{ id: 'shop', manifest: { events: { handles: [{ topic: 'user.message', handler: 'said' }] } }, extension: Shop }],
+    /extensions\.shop\.events\.handles: only `pith chat` and `pith serve`/u,
+  ],
+  ['a job', () => [{ id: 'shop', manifest: { jobs: [{ name: 'count' }] }, extension: Shop }], /extensions\.shop\.jobs: only/u],
+  [
+    'a schedule',
+    () => [{ id: 'shop', manifest: { schedules: [{ name: 'daily', cron: '0 8 * * *', handler: 'count' }] }, extension: Shop }],
+    /extensions\.shop\.schedules: only/u,
+  ],
+  [
+    'a schedule of a folder',
+    () => {
+      const schedule = "schedules: [{ name: daily, cron: '0 8 * * *', handler: count }]\n";
+      const manifest = `${FOLDER['weather/manifest.yaml']}${schedule}`;
+      return [path.join(folderWith({ ...FOLDER, 'weather/manifest.yaml': manifest }), 'weather')];
+    },
+    /extensions\.weather\.schedules: only/u,
+  ],
   ['an id that ships nowhere', () => ['wbe'], /wbe/u],
 ] as const)('U40 refuses %s, with the cure', async (_, given, message) => {
   await expect(createPith({ extensions: given() as never })).rejects.toMatchObject({
