@@ -149,7 +149,9 @@ async function openKernel(options: PithOptions, agents: readonly AgentSpec[], te
     const given = [...folders.map((folder) => path.basename(folder)), ...objects.map(({ manifest }) => manifest.id)];
     refuseWrongSettings(kernel);
     refuseBroken(kernel, given);
-    await refuseFailing(kernel, given);
+    const configured = Object.keys((options.settings?.['extensions'] ?? {}) as object).filter((id) => kernel.host.extensions.state(id));
+    await refuseFailing(kernel, [...given, ...configured]);
+    refuseUnknownNames(kernel, configured);
     await refuseUnusable(kernel, agents);
     if (given.some((id) => kernel.host.extensions.discovery.declarations.get(id)?.manifest?.provides.includes(ServiceProvider.id)))
       await kernel.host.startServices();
@@ -193,6 +195,22 @@ function refuseWrongSettings(kernel: Kernel): void {
   const { code, message, file, line, cure } = wrong;
   throw new PithError(code, message, { where: file === undefined ? undefined : `${file}:${line ?? 1}`, cure });
 }
+
+/** Names in the settings that nothing goes by; in a sandbox, which others use too, only those that are slips. Call when the extensions that the program `configured` run. */
+function refuseUnknownNames(kernel: Kernel, configured: readonly string[]): void {
+  const notes = configured.flatMap((id) => kernel.host.extensions.show(id)?.notes ?? []);
+  const wrong =
+    kernel.findings().find(({ severity, code, message }) => OF_NAMES.has(code) && (severity === 'error' || OF_PROGRAM.test(message))) ??
+    notes.find(({ code }) => code === 'config_invalid');
+  if (wrong === undefined) return;
+  const { message, cure } = wrong;
+  throw new PithError('settings_invalid', message.replace(OF_PROGRAM, 'settings: '), { cure: cure ?? 'correct the name' });
+}
+
+const OF_NAMES: ReadonlySet<string> = new Set(['agent_unknown', 'name_unknown', 'unknown_key']);
+
+/** How findings name what the settings of a program say. */
+const OF_PROGRAM = /^flag:? /u;
 
 /** Whoever gives an extension counts on it. Throws what is wrong with its declaration, and where it declares what a guest does not do. */
 function refuseBroken(kernel: Kernel, ids: readonly string[]): void {
