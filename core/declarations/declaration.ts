@@ -135,6 +135,12 @@ export type FolderReading = Omit<FolderRecord, 'stamps' | 'fresh' | 'declaration
   readonly declaration: Pick<Declaration, 'file' | 'manifest' | 'guard' | 'readBy' | 'diagnostics' | 'positions'>;
 };
 
+/** What calls the class by its handlers: the first such key of a manifest. */
+export function handledKey({ events, schedules, jobs }: Manifest): string | undefined {
+  const lists = { 'events.handles': events.handles, schedules, jobs };
+  return Object.entries(lists).find(([, { length }]) => length > 0)?.[0];
+}
+
 /** The methods that `events.handles` and `schedules` name. */
 export function handlerNames(manifest: Pick<Manifest, 'events' | 'schedules'> | null): readonly string[] {
   const named = [...(manifest?.events.handles ?? []), ...(manifest?.schedules ?? [])];

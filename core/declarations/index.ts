@@ -1,6 +1,7 @@
 /** What manifests, agents and settings declare, read from files and kept in them. Nothing of an extension runs here. */
 export {
   CONTRACT_FILE,
+  handledKey,
   MANIFEST_FILE,
   extensionsOf,
   handlerNames,

@@ -5,7 +5,7 @@ import type { Diagnostic } from '../contract/index.ts';
 import { type Manifest, manifestSchema, RESERVED_IDS } from '../trust/index.ts';
 import { isBelow, isPassing } from '@pith/safe-files';
 import { KERNEL_AGENT_KEYS } from './agents.ts';
-import { MANIFEST_FILE, switchOf, type FolderReading } from './declaration.ts';
+import { handledKey, MANIFEST_FILE, switchOf, type FolderReading } from './declaration.ts';
 import { isPlainMap } from '@pith/plain-data';
 import { slipsOf } from '@pith/plain-text';
 import { asIgnored, issuesToDiagnostics, parseLeniently, parseYaml, pathText, positionOf, type Positions } from '@pith/checked-yaml';
@@ -125,12 +125,6 @@ function reading(declaration: FolderReading['declaration'], owned: readonly stri
 }
 
 type Add = (key: string, code: string, message: string, cure: string) => void;
-
-/** What calls the class by its handlers: the first such key of a manifest. */
-function handledKey({ events, schedules, jobs }: Manifest): string | undefined {
-  const lists = { 'events.handles': events.handles, schedules, jobs };
-  return Object.entries(lists).find(([, { length }]) => length > 0)?.[0];
-}
 
 /** What is wrong with the times, handlers and jobs that a manifest names. */
 function handlerChecks(manifest: Manifest, add: Add): void {

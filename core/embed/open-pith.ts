@@ -17,7 +17,7 @@ import {
   sourceOf,
   THREAD_LOG,
 } from '../compose/index.ts';
-import { MANIFEST_FILE, packageRoot, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
+import { handledKey, MANIFEST_FILE, packageRoot, type SettingsInput, shippedSandbox } from '../declarations/index.ts';
 import { createLoader } from '../loader/index.ts';
 import { routerTo } from '../models/index.ts';
 import { type Trust, trustOf } from '../trust/index.ts';
@@ -151,6 +151,9 @@ async function openKernel(options: PithOptions, agents: readonly AgentSpec[], te
     const given = [...folders.map((folder) => path.basename(folder)), ...objects.map(({ manifest }) => manifest.id)];
     refuseWrongSettings(kernel);
     refuseBroken(kernel, given);
+    const configured = Object.keys((options.settings?.['extensions'] ?? {}) as object).filter((id) => kernel.host.extensions.state(id));
+    await refuseFailing(kernel, [...given, ...configured]);
+    refuseUnknownNames(kernel, configured);
     await refuseUnusable(kernel, agents);
     if (given.some((id) => kernel.host.extensions.discovery.declarations.get(id)?.manifest?.provides.includes(ServiceProvider.id)))
       await kernel.host.startServices();
@@ -195,15 +198,47 @@ function refuseWrongSettings(kernel: Kernel): void {
   throw new PithError(code, message, { where: file === undefined ? undefined : `${file}:${line ?? 1}`, cure });
 }
 
-/** Whoever gives an extension counts on it. Throws what is wrong with its declaration. */
+/** Names in the settings that nothing goes by; in a sandbox, which others use too, only those that are slips. Call when the extensions that the program `configured` run. */
+function refuseUnknownNames(kernel: Kernel, configured: readonly string[]): void {
+  const notes = configured.flatMap((id) => kernel.host.extensions.show(id)?.notes ?? []);
+  const wrong =
+    kernel.findings().find(({ severity, code, message }) => OF_NAMES.has(code) && (severity === 'error' || OF_PROGRAM.test(message))) ??
+    notes.find(({ code }) => code === 'config_invalid');
+  if (wrong === undefined) return;
+  const { message, cure } = wrong;
+  throw new PithError('settings_invalid', message.replace(OF_PROGRAM, 'settings: '), { cure: cure ?? 'correct the name' });
+}
+
+const OF_NAMES: ReadonlySet<string> = new Set(['agent_unknown', 'name_unknown', 'unknown_key']);
+
+/** How findings name what the settings of a program say. */
+const OF_PROGRAM = /^flag:? /u;
+
+/** Whoever gives an extension counts on it. Throws what is wrong with its declaration, and where it declares what a guest does not do. */
 function refuseBroken(kernel: Kernel, ids: readonly string[]): void {
   const { declarations, failures } = kernel.host.extensions.discovery;
   for (const id of ids) {
     const wrong = failures.get(id) ?? declarations.get(id)?.diagnostics.find(({ severity }) => severity === 'error');
-    if (wrong === undefined) continue;
-    const { code, message = 'it cannot be used', cure, file } = wrong;
-    throw new PithError(code, `extensions.${id}: ${message}`, { where: file, cure: cure ?? 'correct its manifest' });
+    if (wrong !== undefined) {
+      const { code, message = 'it cannot be used', cure, file } = wrong;
+      throw new PithError(code, `extensions.${id}: ${message}`, { where: file, cure: cure ?? 'correct its manifest' });
+    }
+    const manifest = declarations.get(id)?.manifest ?? null;
+    const key = manifest === null ? undefined : handledKey(manifest);
+    if (key === undefined) continue;
+    throw new PithError('settings_invalid', `extensions.${id}.${key}: only \`pith chat\` and \`pith serve\` do what it declares`, {
+      cure: `leave ${key} out, and call it from the program or from a service`,
+    });
   }
+}
+
+/** They are started here, since a program has nobody who would read why one of them failed later. Rejects with that. */
+async function refuseFailing({ host }: Kernel, ids: readonly string[]): Promise<void> {
+  const started = await Promise.all(ids.map((id) => host.extensions.activate(id)));
+  const wrong = started.find(({ state }) => state === 'failed' || state === 'blocked');
+  if (wrong === undefined) return;
+  const { id, code = 'provider_unavailable', message = 'it cannot start', file, cure = 'correct its code' } = wrong;
+  throw new PithError(code, `extensions.${id}: ${message}`, { where: file, cure });
 }
 
 /** Whoever names a sandbox and a project trusts them. What is beside the sandbox is not read, nor are files of the project that instruct agents. */

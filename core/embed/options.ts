@@ -55,7 +55,7 @@ export interface EmbeddedExtension {
   readonly id: string;
   /** What its class implements: `tool`, `context`, `service`, `guard`, … */
   readonly provides?: readonly string[];
-  /** Further keys of a manifest: `depends_on`, `config`, `events`, … */
+  /** Further keys of a manifest: `depends_on`, `config`, … Refused are `events.handles`, `jobs` and `schedules`: only `pith serve` and `pith chat` run them. */
   readonly manifest?: Readonly<Record<string, unknown>>;
   /** As the default export of an entrypoint. */
   readonly extension: new (context: ExtensionContext<never>) => object;

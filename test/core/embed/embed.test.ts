@@ -179,6 +179,15 @@ it.each([
     { skills: [{ id: 'a', description: 'd', body: 'b', files: { 'x.txt': 5 } }] },
     "skills[0]: 'files.x.txt' must be a string or a Uint8Array",
   ],
+  [
+    'tools that nothing has',
+    { settings: { approvals: { tools: ['nothing/here'] } } },
+    "settings: approvals.tools: there is no extension 'nothing'",
+  ],
+  ['settings of an unknown extension', { settings: { extensions: { skill_registri: { a: 1 } } } }, 'skill_registri'],
+  ['an unknown setting of an extension', { settings: { extensions: { skill_registry: { nope: 1 } } } }, 'nope'],
+  ['settings of an unknown provider', { settings: { providers: { opnai: { base_url: 'http://x' } } } }, 'providers.opnai'],
+  ['a default agent that is not there', { settings: { default_agent: 'nobody' } }, "settings: default_agent: there is no agent 'nobody'"],
   ['an older form', { tools: { one: { parameters: {}, execute: String } } }, 'tools.one: it has parameters, of an older form'],
 ] as const)('U40 refuses %s that cannot be used, with the cure', async (_, options, message) => {
   await expect(createPith(options as PithOptions)).rejects.toMatchObject({
@@ -201,8 +210,11 @@ it('U40 in a sandbox without agents there is one that has its skills; one that i
   const { pith, model } = await pithWith([{ text: 'Ahoy!' }], { sandbox: folderWith(skill) });
   await pith.run('hi').result;
   expect(JSON.stringify(model.requests[0])).toContain('`letters`');
-  const wrong = await pithWith([], { sandbox: folderWith({ ...skill, 'pith.yaml': 'default_agent: writer\n' }) });
-  await expect(wrong.pith.run('hi').result).rejects.toMatchObject({ code: 'agent_unknown' });
+  const wrong = { sandbox: folderWith({ ...skill, 'pith.yaml': 'default_agent: writer\n' }) };
+  await expect(createPith(wrong)).rejects.toMatchObject({
+    code: 'settings_invalid',
+    message: expect.stringContaining("no agent 'writer'"),
+  });
 });
 
 it('U40 refuses a sandbox whose settings cannot be read, since nobody would see what is left out', async () => {

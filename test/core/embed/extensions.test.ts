@@ -115,11 +115,51 @@ it.each([
     () => [{ id: 'shop', provides: ['tool'], manifest: { depends_on: ['till'] }, extension: Shop }],
     /till/u,
   ],
+  [
+    'a handler of events',
+    () => [{ id: 'shop', manifest: { events: { handles: [{ topic: 'user.message', handler: 'said' }] } }, extension: Shop }],
+    /extensions\.shop\.events\.handles: only `pith chat` and `pith serve`/u,
+  ],
+  ['a job', () => [{ id: 'shop', manifest: { jobs: [{ name: 'count' }] }, extension: Shop }], /extensions\.shop\.jobs: only/u],
+  [
+    'a schedule',
+    () => [{ id: 'shop', manifest: { schedules: [{ name: 'daily', cron: '0 8 * * *', handler: 'count' }] }, extension: Shop }],
+    /extensions\.shop\.schedules: only/u,
+  ],
+  [
+    'a schedule of a folder',
+    () => {
+      const schedule = "schedules: [{ name: daily, cron: '0 8 * * *', handler: count }]\n";
+      const manifest = `${FOLDER['weather/manifest.yaml']}${schedule}`;
+      return [path.join(folderWith({ ...FOLDER, 'weather/manifest.yaml': manifest }), 'weather')];
+    },
+    /extensions\.weather\.schedules: only/u,
+  ],
   ['an id that ships nowhere', () => ['wbe'], /wbe/u],
 ] as const)('U40 refuses %s, with the cure', async (_, given, message) => {
   await expect(createPith({ extensions: given() as never })).rejects.toMatchObject({
     message: expect.stringMatching(message),
     cure: expect.any(String),
+  });
+});
+
+it.each([
+  [
+    'of a class',
+    () => {
+      class Broken {
+        constructor() {
+          throw new Error('no till');
+        }
+      }
+      return { id: 'shop', extension: Broken };
+    },
+  ],
+  ['of a folder', () => path.join(folderWith({ ...FOLDER, 'weather/main.ts': "throw new Error('no till');" }), 'weather')],
+])('U40 an extension %s that cannot start fails createPith with the reason', async (_, given) => {
+  await expect(createPith({ extensions: [given()] })).rejects.toMatchObject({
+    name: 'PithError',
+    message: expect.stringMatching(/^extensions\.(?:shop|weather): [^]*no till/u),
   });
 });
 
