@@ -1,3 +1,4 @@
+import { carried } from '@pith/genai-spans';
 import { untilAborted } from '@pith/promises';
 import { messageOf, PithError } from '../../contract/index.ts';
 import type { Fence } from '../../store/index.ts';
@@ -227,7 +228,7 @@ export class Copy {
   /** Acts in memory, and adds the entry to the log. What is recorded at once, or while others are added, is added together. */
   record(entry: string, act: () => Promise<unknown>): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ entry, act, resolve, reject });
+      this.#waiting.push({ entry, act: carried(act), resolve, reject });
       this.#writing ??= this.#write();
     });
   }

@@ -1,4 +1,3 @@
-import { activeTraceparent } from '@pith/genai-spans';
 import { isPlainMap } from '@pith/plain-data';
 import {
   type AgentSpec,
@@ -106,6 +105,7 @@ const LAST_TURN = "SELECT turn FROM messages WHERE thread = ? AND seq < ? AND tu
 const INSERT_CALL = `INSERT INTO calls (turn, step, place, call, name, extension, tool, input, effect, state, result)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const CALL_ENDED = 'INSERT OR REPLACE INTO calltimes (turn, step, place, began, ended) VALUES (?, ?, ?, ?, ?)';
+const INSERT_TRACE = 'INSERT INTO turntraces (turn, traceparent) VALUES (?, ?)';
 const INSERT_STEP = 'INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?)';
 
 /** Writes `user.message` in the transaction of the turn that answers it. */
@@ -238,14 +238,13 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       const texts = messages.map((message) => JSON.stringify(message));
       const asker = [turn.channelId, turn.userId, turn.correlationId];
       const used = [turn.usage.inputTokens, turn.usage.outputTokens];
-      const traceparent = activeTraceparent();
       await write((statement) => {
         const now = clock.now();
         statement(INSERT_THREAD, thread.id, thread.agentId, thread.date, thread.title.replaceAll('\0', ' '), now, now);
         const named = [turn.key, turn.messageId ?? null];
         statement(INSERT_TURN, turn.id, thread.id, ...asker, turn.depth, turn.state, turn.steps, ...used, turn.startedAt, ...named);
         statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
-        if (traceparent !== undefined) statement('INSERT INTO turntraces (turn, traceparent) VALUES (?, ?)', turn.id, traceparent);
+        if (turn.traceparent !== undefined) statement(INSERT_TRACE, turn.id, turn.traceparent);
         for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);
         if (said !== undefined) writeSaid(statement, turn, said);
         charge(statement, callers);
