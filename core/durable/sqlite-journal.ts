@@ -42,6 +42,8 @@ const SCHEMA = [
 
 const INSERT_EVENT = 'INSERT INTO events (topic, key, payload, correlation, at) VALUES (?, ?, ?, ?, ?)';
 
+const OF_THREAD = `key = ? AND topic IN ('user.message', 'approval.requested', 'approval.answered') AND json_extract(payload, '$.threadId') = ?`;
+
 /** The payload of the job of a tick. */
 type Tick = Record<'extensionId' | 'name' | 'handler', string> & { readonly at: number };
 
@@ -96,6 +98,11 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
     /** Writes an event in the transaction of `statement`, for modules with rows in the same file. Returns its id; throws as `publish`. */
     append: (statement: Statement, topic: string, payload: object, options?: PublishOptions): number =>
       write(statement, prepare(topic, payload, options)),
+    /** Deletes what a thread has published under a key, also what waits; events of others that have the key stay. */
+    forgetThread(statement: Statement, key: string, threadId: string): void {
+      statement(`DELETE FROM deliveries WHERE event IN (SELECT id FROM events WHERE ${OF_THREAD})`, key, threadId);
+      statement(`DELETE FROM events WHERE ${OF_THREAD}`, key, threadId);
+    },
     /** Deletes the events of a key, also those that wait. */
     forget: (key: string): Promise<void> =>
       store.write((statement) => {

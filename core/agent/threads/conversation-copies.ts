@@ -162,7 +162,8 @@ export class Copies {
     if (copy.length === 0 && copy.failure === null) return;
     const { threads, approvals } = this.stores;
     this.#spoilBelow(copy);
-    if ((await threads.find(copy.id)) !== null) await threads.writer(fence).remove(copy.id);
+    const rows = this.replaying.storesAt(() => 0).threads.writer(fence);
+    if ((await threads.find(copy.id)) !== null) await rows.remove(copy.id);
     await approvals.forget(copy.id, fence);
     await this.replaying.forget(copy.id);
     copy.empty();

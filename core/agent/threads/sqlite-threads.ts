@@ -108,10 +108,17 @@ const CALL_ENDED = 'INSERT OR REPLACE INTO calltimes (turn, step, place, began, 
 const INSERT_TRACE = 'INSERT INTO turntraces (turn, traceparent) VALUES (?, ?)';
 const INSERT_STEP = 'INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?)';
 
-/** Writes `user.message` in the transaction of the turn that answers it. */
-type WriteSaid = (statement: Statement, turn: TurnRecord, text: string) => void;
+/** Events of threads, in the transactions of their rows. */
+interface ThreadEvents {
+  /** Writes `user.message`, with the turn that answers it. */
+  said(statement: Statement, turn: TurnRecord, text: string): void;
+  /** Deletes the events of a thread that is removed. */
+  removed(statement: Statement, threadId: string): void;
+}
 
-export function createSqliteThreads(store: Store, clock: Clock, writeSaid: WriteSaid = () => undefined): Threads {
+const NO_EVENTS: ThreadEvents = { said: () => undefined, removed: () => undefined };
+
+export function createSqliteThreads(store: Store, clock: Clock, events: ThreadEvents = NO_EVENTS): Threads {
   store.migrate('threads', SCHEMA);
   const read = rowReader(store.file);
 
@@ -189,13 +196,13 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
 
     trace: async (named) => readTrace(store, named),
 
-    writer: (fence) => createWriter(store, clock, fence, writeSaid),
+    writer: (fence) => createWriter(store, clock, fence, events),
   };
 }
 
 type CallKey = Pick<CallRecord, 'turnId' | 'step' | 'index'>;
 
-function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: WriteSaid): ThreadWriter {
+function createWriter(store: Store, clock: Clock, fence: Fence, events: ThreadEvents): ThreadWriter {
   const write = (run: (statement: Statement) => void) =>
     store.write((statement) => {
       checkThreadFence(store, fence);
@@ -246,7 +253,7 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
         statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
         if (turn.traceparent !== undefined) statement(INSERT_TRACE, turn.id, turn.traceparent);
         for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);
-        if (said !== undefined) writeSaid(statement, turn, said);
+        if (said !== undefined) events.said(statement, turn, said);
         charge(statement, callers);
       });
     },
@@ -334,6 +341,7 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
         for (const table of ['turns', 'messages', 'threadbranches'])
           statement(`DELETE FROM ${table} WHERE thread = ? OR (thread >= ? AND thread < ?)`, ...below);
         found(statement('DELETE FROM threads WHERE id = ? OR (id >= ? AND id < ?)', ...below).changes, `thread '${threadId}'`);
+        events.removed(statement, threadId);
       }),
   };
 }
