@@ -53,7 +53,7 @@ export class Deliveries {
   insert(statement: Statement, event: number, { handlers, key, due }: Pick<NewEvent, 'handlers' | 'key' | 'due'>): void {
     const jobs = this.#jobs.within(statement);
     for (const handler of handlers) {
-      statement('INSERT INTO deliveries VALUES (?, ?, ?, ?, 0, NULL)', handler, event, key, due);
+      statement('INSERT INTO deliveries (handler, event, key, due, attempts) VALUES (?, ?, ?, ?, 0)', handler, event, key, due);
       jobs.resumeOnly(deliveryJob(handler));
     }
   }
@@ -61,7 +61,8 @@ export class Deliveries {
   /** null: the delivery is over, or was dropped. */
   event(handler: string, id: number): DeliveredEvent | null {
     const row = this.store.get(
-      'SELECT topic, payload, correlation, at, traceparent FROM deliveries JOIN events ON id = event WHERE handler = ? AND event = ?',
+      `SELECT topic, payload, correlation, at, traceparent FROM deliveries JOIN events ON id = deliveries.event
+         LEFT JOIN eventtraces ON eventtraces.event = id WHERE handler = ? AND deliveries.event = ?`,
       handler,
       id,
     );

@@ -35,10 +35,14 @@ const SCHEMA = [
    CREATE TABLE schedules (
      name TEXT PRIMARY KEY, spec TEXT NOT NULL, next INTEGER NOT NULL, event INTEGER NOT NULL
    ) WITHOUT ROWID;`,
-  'ALTER TABLE events ADD COLUMN traceparent TEXT',
+  // A table of its own: Pith 0.1 inserts events by position, also while a newer one runs beside it.
+  `CREATE TABLE eventtraces (event INTEGER PRIMARY KEY, traceparent TEXT NOT NULL);
+   CREATE TRIGGER eventgone AFTER DELETE ON events BEGIN DELETE FROM eventtraces WHERE event = old.id; END;`,
 ];
 
-const INSERT_EVENT = 'INSERT INTO events (topic, key, payload, correlation, at, traceparent) VALUES (?, ?, ?, ?, ?, ?)';
+const INSERT_EVENT = 'INSERT INTO events (topic, key, payload, correlation, at) VALUES (?, ?, ?, ?, ?)';
+
+const OF_THREAD = `key = ? AND topic IN ('user.message', 'approval.requested', 'approval.answered') AND json_extract(payload, '$.threadId') = ?`;
 
 /** The payload of the job of a tick. */
 type Tick = Record<'extensionId' | 'name' | 'handler', string> & { readonly at: number };
@@ -55,8 +59,9 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
   const write = (statement: Statement, event: NewEvent): number => {
     const { topic, key, text, correlationId, at, traceparent } = event;
     // SQLite gives the id: one more than the highest.
-    const { lastInsertRowid } = statement(INSERT_EVENT, topic, key, text, correlationId, at, traceparent);
+    const { lastInsertRowid } = statement(INSERT_EVENT, topic, key, text, correlationId, at);
     const id = Number(lastInsertRowid);
+    if (traceparent !== null) statement('INSERT INTO eventtraces (event, traceparent) VALUES (?, ?)', id, traceparent);
     deliveries.insert(statement, id, event);
     statement.onCommit(() => written({ id: String(id), ...event }));
     return id;
@@ -93,6 +98,11 @@ export function createJournal({ store, clock, handlers, written }: JournalOption
     /** Writes an event in the transaction of `statement`, for modules with rows in the same file. Returns its id; throws as `publish`. */
     append: (statement: Statement, topic: string, payload: object, options?: PublishOptions): number =>
       write(statement, prepare(topic, payload, options)),
+    /** Deletes what a thread has published under a key, also what waits; events of others that have the key stay. */
+    forgetThread(statement: Statement, key: string, threadId: string): void {
+      statement(`DELETE FROM deliveries WHERE event IN (SELECT id FROM events WHERE ${OF_THREAD})`, key, threadId);
+      statement(`DELETE FROM events WHERE ${OF_THREAD}`, key, threadId);
+    },
     /** Deletes the events of a key, also those that wait. */
     forget: (key: string): Promise<void> =>
       store.write((statement) => {

@@ -49,7 +49,7 @@ export function createWriter(database: SqliteDatabase, clock: Clock, verify: () 
     entryNow();
     return database.run(sql, ...parameters);
   };
-  const statement: Statement = Object.assign(run, { onCommit: (act: () => void) => void entryNow().committed.push(act) });
+  const statement: Statement = Object.assign(run, { onCommit: (act: () => void) => void entryNow().committed.push(carried(act)) });
 
   function schedule(): void {
     if (scheduled) return;

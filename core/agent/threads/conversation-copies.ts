@@ -1,3 +1,4 @@
+import { carried } from '@pith/genai-spans';
 import { untilAborted } from '@pith/promises';
 import { messageOf, PithError } from '../../contract/index.ts';
 import type { Fence } from '../../store/index.ts';
@@ -168,7 +169,8 @@ export class Copies {
   async #forget(copy: Copy, fence: Fence): Promise<void> {
     if (copy.length === 0 && copy.failure === null) return;
     const { threads, approvals } = this.stores;
-    if ((await threads.find(copy.id)) !== null) await threads.writer(fence).remove(copy.id);
+    const rows = this.replaying.storesAt(() => 0).threads.writer(fence);
+    if ((await threads.find(copy.id)) !== null) await rows.remove(copy.id);
     await approvals.forget(copy.id, fence);
     await this.replaying.forget(copy.id);
     copy.empty();
@@ -226,7 +228,7 @@ export class Copy {
   /** Acts in memory, and adds the entry to the log. What is recorded at once, or while others are added, is added together. */
   record(entry: string, act: () => Promise<unknown>): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ entry, act, resolve, reject });
+      this.#waiting.push({ entry, act: carried(act), resolve, reject });
       this.#writing ??= this.#write();
     });
   }

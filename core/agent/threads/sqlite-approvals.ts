@@ -24,6 +24,10 @@ import { checkThreadFence } from './sqlite-threads.ts';
 /** How long a question is kept. What was answered with `always` holds as long as its conversation. */
 const KEEP_MS = 30 * OPEN_MS;
 
+/** A table of its own: Pith 0.1 inserts approvals by position, also while a newer one runs beside it. */
+const GUARDS = `CREATE TABLE IF NOT EXISTS approvalguards (approval TEXT PRIMARY KEY, guard TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TRIGGER IF NOT EXISTS approvalgone AFTER DELETE ON approvals BEGIN DELETE FROM approvalguards WHERE approval = old.id; END;`;
+
 const SCHEMA = [
   `CREATE TABLE approvals (
      id TEXT PRIMARY KEY, turn TEXT NOT NULL, step INTEGER NOT NULL, place INTEGER NOT NULL, root TEXT NOT NULL, thread TEXT NOT NULL,
@@ -46,15 +50,20 @@ const SCHEMA = [
    ALTER TABLE approvals ADD COLUMN alwayskey TEXT;
    ALTER TABLE approvals ADD COLUMN covers TEXT;
    ALTER TABLE approvals ADD COLUMN ships INTEGER NOT NULL DEFAULT 0;`,
-  'ALTER TABLE approvals ADD COLUMN guard TEXT;',
+  GUARDS,
+  GUARDS, // Pith from its sources had a version with a column instead
 ];
 
 const CLOSE = 'UPDATE approvals SET answer = ?, reason = ?, answeredby = ?, answered = ? WHERE id = ? AND answer IS NULL AND expires > ?';
-const ALWAYS = `SELECT * FROM approvals WHERE root = ? AND tool = ? AND answer = 'always' AND always = ?`;
-const ASKED = 'SELECT * FROM approvals WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC';
-const INSERT = `INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL, NULL, NULL, ?, ?, ?, ?,
-  (SELECT COALESCE(MAX(number), 0) + 1 FROM approvals WHERE answer IS NULL OR created > ?), ?, ?, ?, ?, ?, ?)`;
-const PERMISSIONS = `SELECT * FROM approvals WHERE answer = 'always' AND always IS NOT NULL ORDER BY answered, id`;
+const APPROVAL = 'SELECT approvals.*, approvalguards.guard AS guard FROM approvals LEFT JOIN approvalguards ON approval = id';
+const ALWAYS = `${APPROVAL} WHERE root = ? AND tool = ? AND answer = 'always' AND always = ?`;
+const ASKED = `${APPROVAL} WHERE turn = ? AND step = ? AND place = ? AND digest = ? ORDER BY created DESC, id DESC`;
+const INSERT = `INSERT INTO approvals (
+    id, turn, step, place, root, thread, tool, input, digest, path, channel, user, correlation, created, expires,
+    details, source, subject, always, number, summary, enforced, alwayskey, covers, ships
+  ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+  (SELECT COALESCE(MAX(number), 0) + 1 FROM approvals WHERE answer IS NULL OR created > ?), ?, ?, ?, ?, ?)`;
+const PERMISSIONS = `${APPROVAL} WHERE answer = 'always' AND always IS NOT NULL ORDER BY answered, id`;
 const TAKE_BACK = `UPDATE approvals SET always = NULL WHERE root = ? AND tool = ? AND answer = 'always' AND always = ? AND source IS ?`;
 
 /** So long a number names one question alone, so that an answer is for the one that was read. */
@@ -79,14 +88,14 @@ export function createSqliteApprovals(
 
   const read = (row: SqlRow): Approval => expiredAt(approvalOf(row), clock.now());
   const get = (id: string): Approval | null => {
-    const row = store.get('SELECT * FROM approvals WHERE id = ?', id);
+    const row = store.get(`${APPROVAL} WHERE id = ?`, id);
     return row === null ? null : read(row);
   };
   const list = (rootThreadId?: string): readonly Approval[] => {
     const rows =
       rootThreadId === undefined
-        ? store.all('SELECT * FROM approvals WHERE answer IS NULL ORDER BY created, number, id')
-        : store.all('SELECT * FROM approvals WHERE root = ? AND answer IS NULL ORDER BY created, number, id', rootThreadId);
+        ? store.all(`${APPROVAL} WHERE answer IS NULL ORDER BY created, number, id`)
+        : store.all(`${APPROVAL} WHERE root = ? AND answer IS NULL ORDER BY created, number, id`, rootThreadId);
     return rows.map(read).filter(({ answer }) => answer === null);
   };
   /** False when it has an answer already, or nobody can answer any more. */
@@ -176,11 +185,12 @@ export function createSqliteApprovals(
       const call = [id, turnId, step, index, rootThreadId, threadId, tool, input, digest, path] as const;
       const asker = [channelId, userId, correlationId, question.createdAt, question.expiresAt] as const;
       const shown = [question.details, question.source, question.subject, question.always, question.createdAt - NUMBER_MS] as const;
-      const said = [question.summary, question.enforced, question.key, question.covers, question.ships ? 1 : 0, question.guard] as const;
+      const said = [question.summary, question.enforced, question.key, question.covers, question.ships ? 1 : 0] as const;
       await store.write((statement) => {
         checkThreadFence(store, fence);
         statement(`DELETE FROM approvals WHERE created <= ? AND answer IS NOT 'always'`, question.createdAt - KEEP_MS);
         statement(INSERT, ...call, ...asker, ...shown, ...said);
+        if (question.guard !== null) statement('INSERT INTO approvalguards (approval, guard) VALUES (?, ?)', id, question.guard);
         events.requested(statement, question);
       });
     },

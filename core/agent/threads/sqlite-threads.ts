@@ -1,4 +1,3 @@
-import { activeTraceparent } from '@pith/genai-spans';
 import { isPlainMap } from '@pith/plain-data';
 import {
   type AgentSpec,
@@ -28,6 +27,19 @@ import {
 import { type SqlValue, type SqlRow, type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
 import { threadTaken } from './queue.ts';
 import { readTrace } from './sqlite-traces.ts';
+
+/** No row: done by a Pith that did not note it. Tables of their own: Pith 0.1 inserts by position, also while a newer one runs beside it. */
+const APART = `CREATE TABLE IF NOT EXISTS threadbranches (thread TEXT PRIMARY KEY, branch TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE IF NOT EXISTS turnends (turn TEXT PRIMARY KEY, ended INTEGER) WITHOUT ROWID;
+   CREATE TABLE IF NOT EXISTS turntraces (turn TEXT PRIMARY KEY, traceparent TEXT NOT NULL) WITHOUT ROWID;
+   CREATE TABLE IF NOT EXISTS calltimes (
+     turn TEXT NOT NULL, step INTEGER NOT NULL, place INTEGER NOT NULL, began INTEGER, ended INTEGER NOT NULL,
+     PRIMARY KEY (turn, step, place)
+   ) WITHOUT ROWID;
+   CREATE TABLE IF NOT EXISTS steps (
+     turn TEXT NOT NULL, step INTEGER NOT NULL, model TEXT NOT NULL, began INTEGER NOT NULL, ended INTEGER NOT NULL,
+     input INTEGER NOT NULL, output INTEGER NOT NULL, PRIMARY KEY (turn, step)
+   ) WITHOUT ROWID;`;
 
 /** Names without an underscore: no extension's prefix can reach them. A turn's agent is separate, because each step rewrites the turn's row. */
 const SCHEMA = [
@@ -62,24 +74,23 @@ const SCHEMA = [
    ALTER TABLE turns ADD COLUMN ownoutput INTEGER;
    CREATE INDEX turnsofthread ON turns (thread, started);`,
   'ALTER TABLE turns ADD COLUMN message TEXT;',
-  'ALTER TABLE threads ADD COLUMN branch TEXT;',
-  // Null, or no row: done by a Pith that did not note it.
-  `ALTER TABLE turns ADD COLUMN ended INTEGER;
-   ALTER TABLE calls ADD COLUMN began INTEGER;
-   ALTER TABLE calls ADD COLUMN ended INTEGER;
-   CREATE TABLE steps (
-     turn TEXT NOT NULL, step INTEGER NOT NULL, model TEXT NOT NULL, began INTEGER NOT NULL, ended INTEGER NOT NULL,
-     input INTEGER NOT NULL, output INTEGER NOT NULL, PRIMARY KEY (turn, step)
-   ) WITHOUT ROWID;`,
-  'ALTER TABLE turns ADD COLUMN traceparent TEXT;',
+  APART,
+  // Pith from its sources had two further versions for a while, which added columns.
+  APART,
+  APART,
 ];
 
 const IS_OPEN = "state IN ('running', 'awaiting_approval')"; // as the index has it
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
   FROM turns WHERE id = ?`;
-const INSERT_THREAD = `INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0, NULL)
+const THREAD = 'SELECT threads.*, threadbranches.branch AS branch FROM threads LEFT JOIN threadbranches ON threadbranches.thread = id';
+const TURN = `SELECT turns.*, agent, policy, turntraces.traceparent AS traceparent FROM turns JOIN turnagents ON turnagents.turn = id
+  LEFT JOIN turntraces ON turntraces.turn = id`;
+const INSERT_THREAD = `INSERT INTO threads (id, agent, date, title, created, updated) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, agent = excluded.agent`;
-const INSERT_TURN = 'INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0, ?, NULL, ?)';
+const INSERT_TURN = `INSERT INTO turns
+  (id, thread, channel, user, correlation, depth, state, steps, input, output, started, key, message, owninput, ownoutput)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0)`;
 const STEP_DONE =
   'UPDATE turns SET steps = ?, input = ?, output = ?, owninput = owninput + ?, ownoutput = ownoutput + ?, model = ? WHERE id = ?';
 /** Before it was noted by itself, what a turn used had all that it called in it. */
@@ -87,20 +98,32 @@ const USAGE = `SELECT model,
     sum(coalesce(owninput, CASE thread WHEN ? THEN input ELSE 0 END)) AS input,
     sum(coalesce(ownoutput, CASE thread WHEN ? THEN output ELSE 0 END)) AS output
   FROM turns WHERE started >= ? AND (thread = ? OR thread IN (SELECT value FROM json_each(?))) GROUP BY model ORDER BY model`;
-const INSERT_BRANCH = 'INSERT INTO threads SELECT ?, agent, date, ?, ?, ?, compactions, id FROM threads WHERE id = ?';
+const INSERT_BRANCH = `INSERT INTO threads (id, agent, date, title, created, updated, compactions)
+  SELECT ?, agent, date, ?, ?, ?, compactions FROM threads WHERE id = ?`;
 /** The turn of its last message is one of its own, ended and without use: it says whose the branch is, also when the other thread has gone. */
 const BRANCH_TURN = `INSERT INTO turns
-  SELECT ?, ?, channel, user, correlation, depth, 'done', steps, 0, 0, started, NULL, NULL, 0, 0, NULL, started, NULL FROM turns WHERE id = ?`;
+  (id, thread, channel, user, correlation, depth, state, steps, input, output, started, owninput, ownoutput)
+  SELECT ?, ?, channel, user, correlation, depth, 'done', steps, 0, 0, started, 0, 0 FROM turns WHERE id = ?`;
 const BRANCH_MESSAGES = `INSERT INTO messages
   SELECT ?, seq, CASE turn WHEN ? THEN ? ELSE turn END, message, retain FROM messages WHERE thread = ? AND seq < ?`;
 const LAST_TURN = "SELECT turn FROM messages WHERE thread = ? AND seq < ? AND turn <> '' ORDER BY seq DESC LIMIT 1";
-const INSERT_CALL = `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)`;
+const INSERT_CALL = `INSERT INTO calls (turn, step, place, call, name, extension, tool, input, effect, state, result)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const CALL_ENDED = 'INSERT OR REPLACE INTO calltimes (turn, step, place, began, ended) VALUES (?, ?, ?, ?, ?)';
+const INSERT_TRACE = 'INSERT INTO turntraces (turn, traceparent) VALUES (?, ?)';
 const INSERT_STEP = 'INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?)';
 
-/** Writes `user.message` in the transaction of the turn that answers it. */
-type WriteSaid = (statement: Statement, turn: TurnRecord, text: string) => void;
+/** Events of threads, in the transactions of their rows. */
+interface ThreadEvents {
+  /** Writes `user.message`, with the turn that answers it. */
+  said(statement: Statement, turn: TurnRecord, text: string): void;
+  /** Deletes the events of a thread that is removed. */
+  removed(statement: Statement, threadId: string): void;
+}
 
-export function createSqliteThreads(store: Store, clock: Clock, writeSaid: WriteSaid = () => undefined): Threads {
+const NO_EVENTS: ThreadEvents = { said: () => undefined, removed: () => undefined };
+
+export function createSqliteThreads(store: Store, clock: Clock, events: ThreadEvents = NO_EVENTS): Threads {
   store.migrate('threads', SCHEMA);
   const read = rowReader(store.file);
 
@@ -110,7 +133,7 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
     return { turn, calls: store.all('SELECT * FROM calls WHERE turn = ? ORDER BY step, place', turn.id).map(read.call) };
   };
   const find = (threadId: string) => {
-    const row = store.get('SELECT * FROM threads WHERE id = ?', threadId);
+    const row = store.get(`${THREAD} WHERE id = ?`, threadId);
     return row === null ? null : read.thread(row);
   };
 
@@ -146,28 +169,23 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
     },
 
     async list(limit) {
-      return store.all('SELECT * FROM threads ORDER BY updated DESC, id LIMIT ?', limit).map(read.thread);
+      return store.all(`${THREAD} ORDER BY updated DESC, id LIMIT ?`, limit).map(read.thread);
     },
 
     async unfinished(threadId) {
-      const row = store.get(
-        `SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND ${IS_OPEN} ORDER BY started DESC, id DESC LIMIT 1`,
-        threadId,
-      );
-      return withCalls(row);
+      return withCalls(store.get(`${TURN} WHERE thread = ? AND ${IS_OPEN} ORDER BY started DESC, id DESC LIMIT 1`, threadId));
     },
 
     async last(threadId) {
       const row = store.get(
-        `SELECT * FROM turns JOIN turnagents ON turn = id
-           WHERE id = (SELECT turn FROM messages WHERE thread = ? AND turn <> '' ORDER BY seq DESC LIMIT 1)`,
+        `${TURN} WHERE id = (SELECT turn FROM messages WHERE thread = ? AND turn <> '' ORDER BY seq DESC LIMIT 1)`,
         threadId,
       );
       return row === null ? null : read.turn(row);
     },
 
     async keyed(threadId, key) {
-      return withCalls(store.get('SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ? AND key = ?', threadId, key));
+      return withCalls(store.get(`${TURN} WHERE thread = ? AND key = ?`, threadId, key));
     },
 
     async usage(threadId, since = 0) {
@@ -183,13 +201,13 @@ export function createSqliteThreads(store: Store, clock: Clock, writeSaid: Write
 
     trace: async (named) => readTrace(store, named),
 
-    writer: (fence) => createWriter(store, clock, fence, writeSaid),
+    writer: (fence) => createWriter(store, clock, fence, events),
   };
 }
 
 type CallKey = Pick<CallRecord, 'turnId' | 'step' | 'index'>;
 
-function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: WriteSaid): ThreadWriter {
+function createWriter(store: Store, clock: Clock, fence: Fence, events: ThreadEvents): ThreadWriter {
   const write = (run: (statement: Statement) => void) =>
     store.write((statement) => {
       checkThreadFence(store, fence);
@@ -205,9 +223,9 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
   };
 
   const setState = (statement: Statement, turnId: string, state: TurnState, { inputTokens, outputTokens }: Usage) => {
-    const set = 'UPDATE turns SET state = ?, input = ?, output = ?, ended = ? WHERE id = ?';
-    const ended = state === 'running' ? null : clock.now();
-    found(statement(set, state, inputTokens, outputTokens, ended, turnId).changes, `turn '${turnId}'`);
+    const set = 'UPDATE turns SET state = ?, input = ?, output = ? WHERE id = ?';
+    found(statement(set, state, inputTokens, outputTokens, turnId).changes, `turn '${turnId}'`);
+    statement('INSERT OR REPLACE INTO turnends (turn, ended) VALUES (?, ?)', turnId, state === 'running' ? null : clock.now());
     statement('UPDATE threads SET updated = ? WHERE id = (SELECT thread FROM turns WHERE id = ?)', clock.now(), turnId);
   };
 
@@ -217,11 +235,12 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
     { result, began = null }: { readonly result: ToolResult | null; readonly began?: number | null },
   ) => {
     const text = result && JSON.stringify(result);
-    const ended = result === null ? null : clock.now();
-    const set = 'UPDATE calls SET state = ?, result = ?, began = ?, ended = ? WHERE turn = ? AND step = ? AND place = ?';
-    return write((statement) =>
-      found(statement(set, state, text, began, ended, turnId, step, index).changes, `call ${step}/${index} of turn '${turnId}'`),
-    );
+    const ended = clock.now();
+    const set = 'UPDATE calls SET state = ?, result = ? WHERE turn = ? AND step = ? AND place = ?';
+    return write((statement) => {
+      found(statement(set, state, text, turnId, step, index).changes, `call ${step}/${index} of turn '${turnId}'`);
+      if (result !== null) statement(CALL_ENDED, turnId, step, index, began, ended);
+    });
   };
 
   return {
@@ -231,15 +250,15 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       const texts = messages.map((message) => JSON.stringify(message));
       const asker = [turn.channelId, turn.userId, turn.correlationId];
       const used = [turn.usage.inputTokens, turn.usage.outputTokens];
-      const traceparent = activeTraceparent() ?? null;
       await write((statement) => {
         const now = clock.now();
         statement(INSERT_THREAD, thread.id, thread.agentId, thread.date, thread.title.replaceAll('\0', ' '), now, now);
-        const named = [turn.key, turn.messageId ?? null, traceparent];
+        const named = [turn.key, turn.messageId ?? null];
         statement(INSERT_TURN, turn.id, thread.id, ...asker, turn.depth, turn.state, turn.steps, ...used, turn.startedAt, ...named);
         statement('INSERT INTO turnagents VALUES (?, ?, ?)', turn.id, agent, policy);
+        if (turn.traceparent !== undefined) statement(INSERT_TRACE, turn.id, turn.traceparent);
         for (const text of texts) statement(INSERT_MESSAGE, text, null, turn.id);
-        if (said !== undefined) writeSaid(statement, turn, said);
+        if (said !== undefined) events.said(statement, turn, said);
         charge(statement, callers);
       });
     },
@@ -311,8 +330,10 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
         const last = store.get(LAST_TURN, of, end)?.turn ?? null;
         const turn = `${id}/branch`;
         found(statement(INSERT_BRANCH, id, title.replaceAll('\0', ' '), now, now, of).changes, `thread '${of}'`);
+        statement('INSERT INTO threadbranches (thread, branch) VALUES (?, ?)', id, of);
         statement(BRANCH_MESSAGES, id, last, turn, of, end);
         statement(BRANCH_TURN, turn, id, last);
+        statement('INSERT INTO turnends (turn, ended) SELECT id, started FROM turns WHERE id = ?', turn);
         statement('INSERT INTO turnagents SELECT ?, agent, policy FROM turnagents WHERE turn = ?', turn, last);
       }),
 
@@ -320,12 +341,13 @@ function createWriter(store: Store, clock: Clock, fence: Fence, writeSaid: Write
       write((statement) => {
         let removed = 0;
         for (const id of [threadId, ...calledFrom(store, threadId)]) {
-          for (const table of ['calls', 'steps', 'turnagents', 'turndelegated'])
+          for (const table of ['calls', 'calltimes', 'steps', 'turnagents', 'turndelegated', 'turnends', 'turntraces'])
             statement(`DELETE FROM ${table} WHERE turn IN (SELECT id FROM turns WHERE thread = ?)`, id);
-          for (const table of ['turns', 'messages']) statement(`DELETE FROM ${table} WHERE thread = ?`, id);
+          for (const table of ['turns', 'messages', 'threadbranches']) statement(`DELETE FROM ${table} WHERE thread = ?`, id);
           removed += statement('DELETE FROM threads WHERE id = ?', id).changes;
         }
         found(removed, `thread '${threadId}'`);
+        events.removed(statement, threadId);
       }),
   };
 }
@@ -350,7 +372,7 @@ function calledFrom(store: Store, threadId: string): readonly string[] {
 /** The rows of a thread's turns that cannot be read; `call`: step and place of that call, null: the turn itself. */
 function unreadableOfTurns(store: Store, threadId: string) {
   const read = rowReader(store.file);
-  const turns = store.all('SELECT * FROM turns JOIN turnagents ON turn = id WHERE thread = ?', threadId);
+  const turns = store.all(`${TURN} WHERE thread = ?`, threadId);
   const calls = store.all('SELECT calls.* FROM calls JOIN turns ON turn = id WHERE thread = ?', threadId);
   const found = [
     ...turns.map((row) => ({ turnId: text(row.id), call: null, ...attempt(() => read.turn(row)) })),

@@ -2,7 +2,10 @@ import { isPlainMap } from '@pith/plain-data';
 import type { SqlRow, Store } from '../../store/index.ts';
 import type { TracedCall, TracedStep, TracedTurn } from './traces.ts';
 
-const TURN = 'SELECT turns.*, agent FROM turns JOIN turnagents ON turn = id';
+const TURN = `SELECT turns.*, agent, turnends.ended AS ended FROM turns JOIN turnagents ON turnagents.turn = id
+  LEFT JOIN turnends ON turnends.turn = id`;
+const CALLS = `SELECT calls.*, calltimes.began AS began, calltimes.ended AS ended FROM calls
+  LEFT JOIN calltimes USING (turn, step, place) WHERE calls.turn = ? ORDER BY step, place`;
 const NEWEST = 'ORDER BY started DESC, id DESC LIMIT 1';
 /** A branch begins with a turn that did nothing. */
 const OWN = "id NOT LIKE '%/branch'";
@@ -66,7 +69,7 @@ class TraceReader {
 
   #steps(turnId: string, count: number): readonly TracedStep[] {
     const times = new Map(this.store.all('SELECT * FROM steps WHERE turn = ?', turnId).map((row) => [Number(row.step), row]));
-    const calls = this.store.all('SELECT * FROM calls WHERE turn = ? ORDER BY step, place', turnId);
+    const calls = this.store.all(CALLS, turnId);
     const asked = this.store.all('SELECT * FROM approvals WHERE turn = ? ORDER BY created', turnId);
     return Array.from({ length: count }, (_, step): TracedStep => {
       const time = times.get(step);

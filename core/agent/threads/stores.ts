@@ -21,7 +21,7 @@ interface ThreadStoreOptions {
   readonly store: Store;
   readonly clock: Clock;
   /** Made before: its tables must be there before a transaction begins. */
-  readonly journal: Pick<Journal, 'append' | 'forget'>;
+  readonly journal: Pick<Journal, 'append' | 'forget' | 'forgetThread'>;
   readonly leases: Leases;
   withoutSecrets<T>(value: T): T;
   /** Of the project; null: none are kept. */
@@ -45,9 +45,10 @@ export function createThreadStores(options: ThreadStoreOptions): ThreadStores {
     },
   };
   const here = {
-    threads: createSqliteThreads(store, clock, (statement, turn, text) =>
-      journal.append(statement, 'user.message', ...messageSaid(turn, withoutSecrets(text))),
-    ),
+    threads: createSqliteThreads(store, clock, {
+      said: (statement, turn, text) => void journal.append(statement, 'user.message', ...messageSaid(turn, withoutSecrets(text))),
+      removed: (statement, threadId) => journal.forgetThread(statement, keyOf(threadId), threadId),
+    }),
     approvals: createSqliteApprovals(store, clock, events, permissions),
     queue: createThreadQueue(leases, clock),
   };

@@ -1,3 +1,4 @@
+import { activeTraceparent } from '@pith/genai-spans';
 import { ulid } from 'ulid';
 import type { Span } from '@pith/genai-spans';
 import { untilAborted } from '@pith/promises';
@@ -153,12 +154,17 @@ async function* beginTurn(
   const said = record.depth === 0 && isPersons(request) ? input.text : undefined; // a callee's task is no person's message
   const thread = { id: threadId, agentId: spec.id, date, title: titleOf(input.text) };
   const span = turnSpan({ plan, record, parent: node.parent });
-  const begin = { thread, turn: record, messages: [message], said, callers: chargesOf(node.parent) };
-  await begunUnder(span, () => writer.beginTurn(begin));
+  const begin = { thread, messages: [message], said, callers: chargesOf(node.parent) };
+  await begunUnder(span, () => writer.beginTurn({ ...begin, turn: { ...record, ...traceHere() } }));
   const delegated = { turns: 0, steps: 0, calls: 0 };
   const messages = [...before.map((stored) => stored.message), message];
   const turn = running(opening, { plan, record, span, documents: documentsIn([message]), delegated, messages });
   return { turn, open: [], answered: false };
+}
+
+function traceHere(): Pick<TurnRecord, 'traceparent'> {
+  const traceparent = activeTraceparent();
+  return traceparent === undefined ? {} : { traceparent };
 }
 
 async function begunUnder(span: Span, begin: () => Promise<void>): Promise<void> {

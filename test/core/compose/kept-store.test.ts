@@ -138,6 +138,18 @@ describe('the store of 0.1', () => {
     expect((await roll({ format: 2 })).error?.message).toContain(`no version 'sha256:${digest.slice(0, 12)}`);
   });
 
+  it('U41 a Pith 0.1 that runs on while this one has migrated writes as before: it inserts by position', async () => {
+    let before: unknown;
+    const { pith, file } = await opened((sandbox) => (before = columnsOf(path.join(sandbox, 'data/pith.db'))));
+    expect(columnsOf(file)).toEqual(before);
+    const older = openDatabase(file);
+    for (const [sql, ...values] of OF_0_1) older.run(sql, ...values);
+    older.close();
+    expect((await pith.kernel.threads.load('late'))?.thread).toMatchObject({ title: 'Late', branchOf: null });
+    expect((await pith.kernel.threads.load('late'))?.messages).toMatchObject([{ message: { role: 'user' } }]);
+    expect(await pith.kernel.agents.checkThread('late', { repair: false })).toMatchObject({ faults: [] });
+  });
+
   it('U41 has the lock of its skills: an update fetches from where one came', async () => {
     const { as } = await opened();
     expect(await as('ada', 'skills update')).toEqual([{ id: 'dice', state: 'current', source: 'project' }]);
@@ -213,3 +225,50 @@ describe('the store of 0.1', () => {
 
 /** What makes the diary read. */
 const READER = JSON.stringify({ initial_message: 'read: {{ day }}', tools: ['skill_vault/skill_data_get'] });
+
+/** Names of the columns of Pith's own tables, in their order; of tables of 0.1 alone. */
+function columnsOf(file: string): Readonly<Record<string, readonly unknown[]>> {
+  const database = openDatabase(file);
+  const names = Object.keys(storeContents().tables).filter((name) => !name.includes('__'));
+  const columns = names.map((name) => [name, database.all(`PRAGMA table_info(${name})`).map((column) => column['name'])]);
+  database.close();
+  return Object.fromEntries(columns) as Readonly<Record<string, readonly unknown[]>>;
+}
+
+/** What Pith 0.1 writes when a turn begins, as it writes it. */
+const OF_0_1 = [
+  [`INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, 0)`, 'late', 'clerk', '2026-01-01', 'Late', 1, 1],
+  [
+    `INSERT INTO turns VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, 0, 0, ?)`,
+    'T',
+    'late',
+    'cli',
+    'ada',
+    'c',
+    0,
+    'done',
+    1,
+    2,
+    3,
+    1,
+    null,
+    null,
+  ],
+  [`INSERT INTO turnagents VALUES (?, ?, ?)`, 'T', '{"id":"clerk"}', '{}'],
+  [`INSERT INTO messages VALUES (?, ?, ?, ?, ?)`, 'late', 1, 'T', '{"role":"user","content":[{"type":"text","text":"Late"}]}', null],
+  [
+    `INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    'T',
+    0,
+    0,
+    'c1',
+    'act',
+    'x',
+    'act',
+    '{}',
+    'read',
+    'finished',
+    '{"ok":true}',
+  ],
+  [`INSERT INTO events VALUES (NULL, ?, ?, ?, ?, ?)`, 'user.message', 'late', '{}', 'c', 1],
+] as const;

@@ -99,7 +99,7 @@ it('K31 events are forgotten after 30 days unless they wait, and what waits for 
 it('K31 very many old events are forgotten in small steps', async () => {
   await node.store.write((statement) => {
     const sql = `WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n WHERE id < 2500)
-      INSERT INTO events SELECT id, 'task.changed', NULL, '{}', NULL, ?, NULL FROM n`;
+      INSERT INTO events SELECT id, 'task.changed', NULL, '{}', NULL, ? FROM n`;
     statement(sql, clock.now());
   });
   await clock.advance(31 * DAY);

@@ -175,3 +175,22 @@ describe('handlers of manifests', () => {
     await until(async () => expect(await kept(pith)).toEqual([{ key: '2', value: { taskId: 't1' } }]));
   });
 });
+
+it('U45 what was said goes with its thread, also where a handler still waits for it; other threads and topics keep theirs', async () => {
+  const handles = [{ topic: 'user.message', handler: 'remember' }];
+  const pith = await listening(SEEN('remember'), { events: { handles } }, { model: scriptedModel([{ text: 'a' }, { text: 'b' }]) });
+  for (const threadId of ['one', 'other']) await pith.run(`in ${threadId}`, { threadId });
+  const store = openStore(`${pith.sandbox}/data/pith.db`, systemClock);
+  await store.write((statement) => void statement(`INSERT INTO events (topic, key, payload, at) VALUES ('task.changed', 'one', '{}', 1)`));
+  const rows = () => [
+    store.all('SELECT topic, key FROM events ORDER BY id').map(({ topic, key }) => `${String(topic)} ${String(key)}`),
+    store.all('SELECT key FROM deliveries ORDER BY event').map(({ key }) => key),
+  ];
+  expect(rows()).toEqual([
+    ['user.message one', 'user.message other', 'task.changed one'],
+    ['one', 'other'],
+  ]);
+  await pith.kernel.agents.deleteThread('one');
+  expect(rows()).toEqual([['user.message other', 'task.changed one'], ['other']]);
+  await store.close();
+});

@@ -1,6 +1,7 @@
 import { createPith } from 'pith/embed';
 import { scriptedModel } from 'pith/testing';
 import { expect, it } from 'vitest';
+import { mapLog } from '../../fixtures/thread-logs.ts';
 import { folderWith } from '../../places.ts';
 import { checkSpan, collectSpans } from '../../span-collector.ts';
 import { skillText } from '../../extensions/skill_registry/skill-sandbox.ts';
@@ -16,4 +17,19 @@ it('U51 an embedding program that has a tracer provider sees which skill a call 
     parent: 'invoke_agent assistant',
     attributes: { 'gen_ai.skill.name': 'letters', 'gen_ai.skill.source.uri': expect.stringMatching(/^file:.*\/letters$/u) as unknown },
   });
+});
+
+it('U45 U51 a turn that goes on in another process, over a store of the program, stays in its trace', async () => {
+  const spans = collectSpans();
+  const store = mapLog();
+  const tools = { pay: { needsApproval: true, execute: () => 'paid' } };
+  const asks = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }]);
+  const first = await createPith({ model: asks.model, store, tools, approve: () => 'later' });
+  const { questions } = await first.run('go', { thread: 't' }).result;
+  await first.close();
+  await using second = await createPith({ model: scriptedModel([{ text: 'end' }]).model, store, tools });
+  expect(await second.resume('t', { [questions[0]!.id]: 'yes' }).result).toMatchObject({ status: 'done', text: 'end' });
+  const turns = spans.filter(({ name }) => name.startsWith('invoke_agent'));
+  expect(turns).toHaveLength(2);
+  expect(new Set(turns.map(({ traceId }) => traceId)).size).toBe(1);
 });

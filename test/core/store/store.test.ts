@@ -1,10 +1,12 @@
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { activeTraceparent, underTraceparent } from '@pith/genai-spans';
 import { describe, expect, it, vi } from 'vitest';
 import { openDatabase, openStore, type Store } from '../../../core/store/index.ts';
 import { manualClock } from './manual-clock.ts';
 import { temporaryStore } from './temporary-store.ts';
 import { folderWith } from '../../places.ts';
+import { collectSpans } from '../../span-collector.ts';
 
 function withTable(store = temporaryStore()): Store {
   store.migrate('test', ['CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)']);
@@ -13,6 +15,8 @@ function withTable(store = temporaryStore()): Store {
 
 const insert = (store: Store, a: number, b = ''): Promise<void> =>
   store.write((statement) => void statement('INSERT INTO t VALUES (?, ?)', a, b));
+
+const traceparentOf = (a: number) => `00-${String(a).repeat(32)}-${String(a).repeat(16)}-01`;
 
 function numbers(store: Store): unknown[] {
   return store.all('SELECT a FROM t ORDER BY a').map((row) => row.a);
@@ -113,6 +117,21 @@ describe('Store.write', () => {
     };
     await Promise.allSettled([put(1), put(2, broken), put(3)]);
     expect(told).toEqual(['1 of 1,3', '3 of 1,3']);
+  });
+
+  it('U51 tells of each commit in the trace of its own write, also where writes share a transaction', async () => {
+    collectSpans();
+    const store = withTable();
+    const told: unknown[] = [];
+    const put = (a: number) =>
+      underTraceparent(traceparentOf(a), () =>
+        store.write((statement) => {
+          statement('INSERT INTO t VALUES (?, ?)', a, '');
+          statement.onCommit(() => told.push(activeTraceparent()));
+        }),
+      );
+    await Promise.all([put(1), put(2), put(3)]);
+    expect(told).toEqual([1, 2, 3].map(traceparentOf));
   });
 
   it('refuses an asynchronous function and a statement after its end', async () => {
