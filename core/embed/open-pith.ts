@@ -80,7 +80,7 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     if (closed !== undefined) throw new PithError('usage', 'this Pith is closed', { cure: 'make another one' });
   };
   /** A store of the program may never answer. */
-  const untilClosed = <T>(work: Promise<T>): Promise<T> => untilAborted(work, closing.signal);
+  const untilClosed = <T>(work: Promise<T>): Promise<T> => untilAborted(work, AbortSignal.any([closing.signal])); // no listeners pile up at one
   return {
     run(text, options = {}) {
       requireOpen();
