@@ -147,8 +147,9 @@ it.each([
   [
     'of a class',
     () => {
-      class Broken {
-        constructor() {
+      class Broken extends Shop {
+        constructor(context: ExtensionContext<{ city: string }>) {
+          super(context);
           throw new Error('no till');
         }
       }
