@@ -94,7 +94,18 @@ function dollarsOf({ inputTokens, outputTokens, cost }: Usage): number | null {
   return cost ?? (inputTokens + outputTokens === 0 ? 0 : null);
 }
 
+/** Takes a step of the limits while the model is asked, so that turns side by side do not all ask for the last one. */
+export function reserveStep(turn: RunningTurn): void {
+  for (const { progress } of callers(turn)) progress.asking.add(turn.record.id);
+}
+
+/** Gives back a step that came to nothing. */
+export function releaseStep(turn: RunningTurn): void {
+  for (const { progress } of callers(turn)) progress.asking.delete(turn.record.id);
+}
+
 export function spendStep(turn: RunningTurn): void {
+  releaseStep(turn);
   turn.progress.steps += 1;
   for (const caller of callers(turn.parent)) caller.progress.delegated.steps += 1;
 }
@@ -137,8 +148,8 @@ interface ReachedLimit {
 export function limitReached(turn: RunningTurn): ReachedLimit | null {
   for (const of of callers(turn)) {
     const { limits, policy } = of.plan;
-    const { steps, delegated, usage } = of.progress;
-    if (steps + delegated.steps >= limits.max_turns) return { limit: 'max_turns', of };
+    const { steps, asking, delegated, usage } = of.progress;
+    if (steps + asking.size + delegated.steps >= limits.max_turns) return { limit: 'max_turns', of };
     if (usage.inputTokens + usage.outputTokens >= limits.max_tokens) return { limit: 'max_tokens', of };
     if (policy.maxCost !== undefined && (dollarsOf(usage) ?? Infinity) >= policy.maxCost) return { limit: 'cost', of };
   }
