@@ -139,7 +139,7 @@ export class TimeBudgetSpent extends Error {
 }
 
 /** A limit, and whose it is: the turn's own or that of a turn which called it. */
-interface ReachedLimit {
+export interface ReachedLimit {
   readonly limit: keyof AgentSpec['limits'] | 'cost';
   readonly of: RunningTurn;
 }
@@ -169,6 +169,22 @@ export function callsLeft(turn: RunningTurn): ReachedLimit & { readonly calls: n
     if (calls < least.calls) least = { ...least, of, calls };
   }
   return least;
+}
+
+/** How many tokens an answer may have, and whose limit says so. */
+export function tokensLeft(turn: RunningTurn): ReachedLimit & { readonly tokens: number } {
+  const price = turn.deps.models.price(turn.plan.model.ref);
+  const each = [...callers(turn)].flatMap((of) => {
+    const { limits, policy } = of.plan;
+    const { usage } = of.progress;
+    const tokens = limits.max_tokens - usage.inputTokens - usage.outputTokens;
+    const dollars = (policy.maxCost ?? Infinity) - (dollarsOf(usage) ?? 0);
+    return [
+      { limit: 'max_tokens' as const, of, tokens },
+      { limit: 'cost' as const, of, tokens: price ? (dollars / price.output) * 1_000_000 : Infinity },
+    ];
+  });
+  return each.reduce((least, next) => (next.tokens < least.tokens ? next : least));
 }
 
 /** Says which limit ended the turn and what was done so far. */

@@ -187,6 +187,7 @@ function* endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOut
     const sources = error.code === 'model_auth' ? deps.host.secrets.sourcesIn(error.message) : [];
     return { reason: 'error', error: { ...error, message: [error.message, ...sources].join('; ') } };
   };
+  if (cut?.kind === 'limit') return limitEnd(turn, cut.reached);
   if (cut) return failed(cut.error, spoken.length + calls.length > 0);
   if (finish === 'error') return failed(new Error('the model ended with an error and gave no reason'), false);
   if (finish === 'length')
@@ -218,7 +219,9 @@ function usageOf({
   text,
   usage: { inputTokens, outputTokens },
 }: StepOutcome): Pick<StepOutcome['usage'], 'inputTokens' | 'outputTokens'> {
-  return cut && text === '' ? { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 } : { inputTokens, outputTokens };
+  return cut && cut.kind !== 'limit' && text === ''
+    ? { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 }
+    : { inputTokens, outputTokens };
 }
 
 /** What `turn-end` says of an error: its code, and what, where, why and the cure in one line. */
