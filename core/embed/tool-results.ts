@@ -1,3 +1,4 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { type JsonValue, toolError, toolResult } from '../contract/index.ts';
 
 /** What a tool of the AI SDK answers: its value, or the last of several, which are the states on the way to it. null: it answered nothing. */
@@ -7,6 +8,7 @@ export async function lastOf(answer: unknown, signal: AbortSignal): Promise<unkn
     const states = value as AsyncIterable<unknown>;
     value = null;
     for await (const state of states) {
+      await yieldToOthers(); // states that are there at once would let no signal through
       signal.throwIfAborted();
       value = state;
     }

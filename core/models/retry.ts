@@ -1,3 +1,4 @@
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Clock, LanguageModel, ModelCallOptions, ModelPart } from '../contract/index.ts';
 import { askedDelay, mayPass, readFault, type ModelFault } from './fault.ts';
 import { untilAborted } from '@pith/promises';
@@ -11,6 +12,8 @@ export interface RetryOptions {
   random?(): number;
 }
 
+/** After so many parts that are there at once, timers, signals and the rest of the process have their turn. */
+const PARTS_AT_ONCE = 64;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 60_000;
 
@@ -62,7 +65,9 @@ async function* partsOf(
     const { stream } = await wait(answer);
     iterator = stream[Symbol.asyncIterator]();
     const held: ModelPart[] = [];
-    for (let isHeldBack = true; ;) {
+    let isHeldBack = true;
+    for (let read = 1; ; read += 1) {
+      if (read % PARTS_AT_ONCE === 0) await yieldToOthers();
       signal?.throwIfAborted();
       const next = await wait(iterator.next());
       if (next.done) break;

@@ -1,5 +1,6 @@
 import type { ModelPart, TurnEvent } from '../../contract/index.ts';
 import type { Cleaning, CleanStream } from '../../trust/index.ts';
+import type { ReachedLimit } from './call-tree.ts';
 import type { AssistantMessage } from '../prompt/messages.ts';
 
 /** A call as it came out of the model: its input still as text. */
@@ -21,8 +22,12 @@ export interface StepOutcome {
   /** How the provider names its answer, and the model that gave it. */
   readonly response: { readonly id?: string | undefined; readonly model?: string | undefined };
   readonly finish: string;
-  /** Why the answer is not whole: the turn was aborted, or the model failed with `error`. */
-  readonly cut: null | { readonly kind: 'aborted' } | { readonly kind: 'failed'; readonly error: unknown };
+  /** Why the answer is not whole: the turn was aborted, the model failed with `error`, or it said more than the limit `reached` leaves. */
+  readonly cut:
+    | null
+    | { readonly kind: 'aborted' }
+    | { readonly kind: 'failed'; readonly error: unknown }
+    | { readonly kind: 'limit'; readonly reached: ReachedLimit };
   /** From the request to the end of the answer. */
   readonly began: number;
   readonly ended: number;

@@ -94,7 +94,18 @@ function dollarsOf({ inputTokens, outputTokens, cost }: Usage): number | null {
   return cost ?? (inputTokens + outputTokens === 0 ? 0 : null);
 }
 
+/** Takes a step of the limits while the model is asked, so that turns side by side do not all ask for the last one. */
+export function reserveStep(turn: RunningTurn): void {
+  for (const { progress } of callers(turn)) progress.asking.add(turn.record.id);
+}
+
+/** Gives back a step that came to nothing. */
+export function releaseStep(turn: RunningTurn): void {
+  for (const { progress } of callers(turn)) progress.asking.delete(turn.record.id);
+}
+
 export function spendStep(turn: RunningTurn): void {
+  releaseStep(turn);
   turn.progress.steps += 1;
   for (const caller of callers(turn.parent)) caller.progress.delegated.steps += 1;
 }
@@ -128,7 +139,7 @@ export class TimeBudgetSpent extends Error {
 }
 
 /** A limit, and whose it is: the turn's own or that of a turn which called it. */
-interface ReachedLimit {
+export interface ReachedLimit {
   readonly limit: keyof AgentSpec['limits'] | 'cost';
   readonly of: RunningTurn;
 }
@@ -137,8 +148,8 @@ interface ReachedLimit {
 export function limitReached(turn: RunningTurn): ReachedLimit | null {
   for (const of of callers(turn)) {
     const { limits, policy } = of.plan;
-    const { steps, delegated, usage } = of.progress;
-    if (steps + delegated.steps >= limits.max_turns) return { limit: 'max_turns', of };
+    const { steps, asking, delegated, usage } = of.progress;
+    if (steps + asking.size + delegated.steps >= limits.max_turns) return { limit: 'max_turns', of };
     if (usage.inputTokens + usage.outputTokens >= limits.max_tokens) return { limit: 'max_tokens', of };
     if (policy.maxCost !== undefined && (dollarsOf(usage) ?? Infinity) >= policy.maxCost) return { limit: 'cost', of };
   }
@@ -158,6 +169,22 @@ export function callsLeft(turn: RunningTurn): ReachedLimit & { readonly calls: n
     if (calls < least.calls) least = { ...least, of, calls };
   }
   return least;
+}
+
+/** How many tokens an answer may have, and whose limit says so. */
+export function tokensLeft(turn: RunningTurn): ReachedLimit & { readonly tokens: number } {
+  const price = turn.deps.models.price(turn.plan.model.ref);
+  const each = [...callers(turn)].flatMap((of) => {
+    const { limits, policy } = of.plan;
+    const { usage } = of.progress;
+    const tokens = limits.max_tokens - usage.inputTokens - usage.outputTokens;
+    const dollars = (policy.maxCost ?? Infinity) - (dollarsOf(usage) ?? 0);
+    return [
+      { limit: 'max_tokens' as const, of, tokens },
+      { limit: 'cost' as const, of, tokens: price ? (dollars / price.output) * 1_000_000 : Infinity },
+    ];
+  });
+  return each.reduce((least, next) => (next.tokens < least.tokens ? next : least));
 }
 
 /** Says which limit ended the turn and what was done so far. */

@@ -108,7 +108,7 @@ export async function decideCall(turn: RunningTurn, record: CallRecord, callsBef
   const offered = toolOf(turn, record);
   if (offered === undefined) return { result: toolError('tool_gone', `not run: '${record.name}' is no longer there`), question: null };
   const agents = [...callers(turn)].reverse().map((each) => each.record.agent.id);
-  const call = { offered, input: record.input, agents, turn: offer.info, idempotencyKey: keyOf(record) };
+  const call = { offered, input: structuredClone(record.input), agents, turn: offer.info, idempotencyKey: keyOf(record) };
   const { result, ask, notifyGuards } = await judge(deps, { ...call, callsBefore, mostCalls, policy: plan.policy }, turn.signal);
   if (result !== null) return { result, question: null };
   const decision = ask === null ? RUNS : await decisionOf(turn, record, ask);
@@ -354,7 +354,8 @@ async function callTool(turn: RunningTurn, { record, approved }: DecidedCall): P
     if (shown.extensionId !== record.extensionId || shown.idempotencyKey !== idempotencyKey) return;
     turn.events.push({ type: 'tool-output', id: record.callId, text: String(shown.text).slice(0, MOST_SHOWN) });
   });
-  const call = () => runTool(host.providers.tools, turn.offer.all, record, about).finally(off);
+  const asked = { ...record, input: structuredClone(record.input) }; // tools may change theirs; the model is sent what it asked for
+  const call = () => runTool(host.providers.tools, turn.offer.all, asked, about).finally(off);
   const span = callSpan(turn, record);
   const result = await span.run(call);
   span.end(result);

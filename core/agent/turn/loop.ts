@@ -13,7 +13,7 @@ import {
   wasShown,
 } from './calls.ts';
 import { compactIfNeeded, addUsage, coverAnswer } from './compaction.ts';
-import { chargesOf, NO_USE, spendStep, callsLeft, limitEnd, limitReached } from './call-tree.ts';
+import { callsLeft, chargesOf, limitEnd, limitReached, NO_USE, releaseStep, reserveStep, spendStep, timeSpent } from './call-tree.ts';
 import { type AssistantMessage, distinct, resultPart } from '../prompt/messages.ts';
 import { madeBy } from '../prompt/request.ts';
 import { modelFailure } from '../../models/index.ts';
@@ -33,13 +33,18 @@ export async function* runLoop(turn: RunningTurn): AsyncGenerator<TurnEvent, Tur
   for (;;) {
     const end = stopBefore(turn);
     if (end) return end;
-    yield* compactIfNeeded(turn);
-    const outcome = yield* streamStep(turn);
-    const { cut } = outcome;
-    if (cut === null) await refused.accepted();
-    if (cut?.kind === 'failed' && outcome.spoken.length === 0 && (yield* refused.change(cut.error))) continue;
-    const ended = yield* takeStep(turn, outcome);
-    if (ended) return ended;
+    reserveStep(turn);
+    try {
+      yield* compactIfNeeded(turn);
+      const outcome = yield* streamStep(turn);
+      const { cut } = outcome;
+      if (cut === null) await refused.accepted();
+      if (cut?.kind === 'failed' && outcome.spoken.length === 0 && (yield* refused.change(cut.error))) continue;
+      const ended = yield* takeStep(turn, outcome);
+      if (ended) return ended;
+    } finally {
+      releaseStep(turn);
+    }
   }
 }
 
@@ -166,10 +171,15 @@ function mustBeKnown({ record, result, question }: DecidedCall): boolean {
   return result === null && question === null && record.effect === 'write';
 }
 
+function stopOf(turn: RunningTurn): TurnEnd {
+  const spent = timeSpent(turn.signal);
+  return spent ? limitEnd(turn, spent) : { reason: 'aborted' };
+}
+
 function* endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOutcome): Generator<TurnEvent, TurnEnd, undefined> {
   const { deps, plan } = turn;
   const { ref } = plan.model;
-  if (cut?.kind === 'aborted') return stopBefore(turn) ?? { reason: 'aborted' };
+  if (cut?.kind === 'aborted') return stopOf(turn);
   /** `answering`: a part of the answer had come already. */
   const failed = (why: unknown, answering: boolean): TurnEnd => {
     const failure = modelFailure(why, ref, { answering, now: deps.clock.now() });
@@ -177,6 +187,7 @@ function* endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOut
     const sources = error.code === 'model_auth' ? deps.host.secrets.sourcesIn(error.message) : [];
     return { reason: 'error', error: { ...error, message: [error.message, ...sources].join('; ') } };
   };
+  if (cut?.kind === 'limit') return limitEnd(turn, cut.reached);
   if (cut) return failed(cut.error, spoken.length + calls.length > 0);
   if (finish === 'error') return failed(new Error('the model ended with an error and gave no reason'), false);
   if (finish === 'length')
@@ -208,7 +219,9 @@ function usageOf({
   text,
   usage: { inputTokens, outputTokens },
 }: StepOutcome): Pick<StepOutcome['usage'], 'inputTokens' | 'outputTokens'> {
-  return cut && text === '' ? { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 } : { inputTokens, outputTokens };
+  return cut && cut.kind !== 'limit' && text === ''
+    ? { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 }
+    : { inputTokens, outputTokens };
 }
 
 /** What `turn-end` says of an error: its code, and what, where, why and the cure in one line. */

@@ -260,6 +260,7 @@ function running(
       request: NO_USE,
       unrecorded: NO_USE,
       steps: record.steps,
+      asking: new Set(),
       calls: 0,
       called: new Map(),
       delegated,

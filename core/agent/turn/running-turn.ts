@@ -155,6 +155,8 @@ interface Progress {
   unrecorded: Usage;
   /** Model steps that have been persisted. */
   steps: number;
+  /** Turns whose model is being asked: this one and those that it called. Each takes a step of the limits before it has it. */
+  readonly asking: Set<string>;
   calls: number;
   /** Calls by tool, for saying what was done. */
   readonly called: Map<string, number>;

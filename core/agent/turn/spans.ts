@@ -70,7 +70,7 @@ export function stepSpan(turn: RunningTurn): Traced<StepOutcome> {
         'gen_ai.output.messages': textOf(turn, () => [answerOfSpan(outcome)]),
         ...(cut === null
           ? {}
-          : cut.kind === 'aborted'
+          : cut.kind !== 'failed'
             ? { 'error.type': cut.kind }
             : failureOf(turn, codeOf(modelFailure(cut.error, plan.model.ref), 'model_failed'), messageOf(cut.error))),
       });

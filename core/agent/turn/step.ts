@@ -2,6 +2,7 @@ import { activeTraceparent } from '@pith/genai-spans';
 import { type LanguageModel, messageOf, type ModelCallOptions, type TurnEvent } from '../../contract/index.ts';
 import { modelFailure, readWithRetry, type Retry } from '../../models/index.ts';
 import { AnswerAccumulator, type StepOutcome } from './answer.ts';
+import { tokensLeft } from './call-tree.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { stepSpan } from './spans.ts';
 
@@ -25,9 +26,16 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
       tools: tools.length === 0 ? undefined : tools,
       providerOptions: effort === null ? undefined : { pith: { effort } },
     };
+    const left = tokensLeft(turn);
+    let said = 0;
     for await (const part of readWithRetry(asked, options, { clock: deps.clock, signal })) {
       const event = part.type === 'retry' ? retryNotice(part, plan.model.ref) : gathered.take(part);
       if (event) yield event;
+      if ('delta' in part) said += part.delta.length;
+      if (said > left.tokens * MOST_OF_A_TOKEN) {
+        cut = { kind: 'limit', reached: left };
+        break;
+      }
     }
   } catch (error) {
     cut = signal.aborted ? { kind: 'aborted' } : { kind: 'failed', error };
@@ -37,6 +45,9 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
   span.end(outcome);
   return outcome;
 }
+
+/** Characters that a token has on average, and no text more: what is counted while an answer comes is rough. */
+const MOST_OF_A_TOKEN = 8;
 
 function withTraceparent(options: ModelCallOptions): ModelCallOptions {
   const traceparent = activeTraceparent();

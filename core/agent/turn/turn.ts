@@ -53,7 +53,8 @@ export function createTurns(dependencies: () => Promise<TurnDependencies>, clean
   return (request, signal) =>
     readTurn(
       (stop) => events(request, stop),
-      (event) => (event.type === 'notice' || event.type === 'turn-end' ? cleaned(event) : event),
+      // A copy: whoever reads an event may change it, and what it is made of is called, stored and sent.
+      (event) => structuredClone(event.type === 'notice' || event.type === 'turn-end' ? cleaned(event) : event),
       signal,
     );
 }

@@ -63,6 +63,13 @@ describe('a turn that another turn calls', () => {
     expect(calls.infos).toHaveLength(1);
   });
 
+  it('U47 side by side takes no more steps than its caller has left', async () => {
+    const { world, ends } = await delegating({ main: { max_turns: 3 } }, [ask({}, {}, {}, {}, {}), { text: 'ok' }, { text: 'ok' }]);
+    expect((await world.run('go')).end).toMatchObject({ reason: 'limit', error: { message: expect.stringContaining('max_turns (3)') } });
+    expect(world.model.requests).toHaveLength(3);
+    expect(ends.map(({ reason }) => reason).sort()).toEqual(['done', 'done', 'limit', 'limit', 'limit']);
+  });
+
   it('M87 knows the message that its caller answers, and another one where its request names it', async () => {
     const { world, infos } = await delegating({}, [
       ask({}),

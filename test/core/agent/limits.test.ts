@@ -60,6 +60,23 @@ describe('limits', () => {
     expect(end.usage.outputTokens).toBeGreaterThan(0);
   });
 
+  it('U47 max_tokens cuts an answer without end, and keeps what came', async () => {
+    const world = await limited({ max_tokens: 100 }, []);
+    let said = 0;
+    world.model.model.doStream = async () => ({
+      stream: (async function* () {
+        for (; said < 100_000; said += 1) yield { type: 'text-delta', id: '1', delta: 'word ' };
+      })(),
+    });
+    const { end } = await world.run('go');
+    expect(end).toMatchObject({ reason: 'limit', error: { message: expect.stringContaining('max_tokens (100)') } });
+    expect(end.text).toMatch(/^(?:word ){100,200}$/u);
+    expect(end.usage.outputTokens).toBeGreaterThan(100);
+    expect(said).toBeLessThan(200);
+    expect((await world.history()).at(-1)).toMatchObject({ role: 'assistant', content: [{ type: 'text', text: end.text }] });
+    expect(await world.threads.unfinished('thread')).toBeNull();
+  });
+
   it('K42 time_budget_ms ends a model that does not stop, and keeps what it said', async () => {
     const world = await limited({ time_budget_ms: 5000 }, [{ text: 'Thinking', hang: true }]);
     let end: unknown;

@@ -28,6 +28,12 @@ it('U47 a limit of cost ends a run before the step beyond it', async () => {
   expect(model.requests).toHaveLength(2);
 });
 
+it('U47 a limit of cost cuts an answer that runs beyond it', async () => {
+  const { pith } = await pithWith([{ text: 'word '.repeat(1000), usage }], { settings });
+  const limits = { cost: 0.01 }; // 100 tokens of output
+  expect(await pith.run('go', { limits }).result).toMatchObject({ status: 'limit', usage: { outputTokens: expect.any(Number) } });
+});
+
 it('U47 a limit of cost that cannot be kept is refused before anything is sent', async () => {
   const { pith, model } = await pithWith([{ text: 'ok' }]);
   await expect(pith.run('hi', { limits: { cost: 1 } }).result).rejects.toMatchObject({

@@ -120,6 +120,39 @@ describe('U44 a question', () => {
   });
 });
 
+it('U44 what runs is what was asked about, whatever a reader makes of events and a tool of its input', async () => {
+  const ran: unknown[] = [];
+  const asked: unknown[] = [];
+  const execute = (input: unknown) => {
+    ran.push({ ...(input as object) });
+    Object.assign(input as object, { text: 'of the tool' });
+    return { kept: 'yes' };
+  };
+  const { pith, model } = await pithWith([ask('hi'), ask('hi'), { text: 'done' }], {
+    tools: {
+      write: {
+        inputSchema: { type: 'object' },
+        execute,
+        needsApproval: (input) => Object.assign(input as object, { text: 'of the question' }) !== null,
+      },
+    },
+    approve: ({ input }) => (asked.push(input), 'yes'),
+  });
+  const run = pith.run('write');
+  for await (const event of run) {
+    if (event.type === 'tool-call' || event.type === 'approval-request') Object.assign(event.input as object, { text: 'of the reader' });
+    if (event.type === 'tool-result') Object.assign(event.output as object, { kept: 'no' });
+  }
+  const input = { text: 'hi' };
+  expect([asked, ran]).toEqual([
+    [input, input],
+    [input, input],
+  ]);
+  const sent = JSON.stringify(model.requests.at(-1));
+  expect(sent).toContain('kept');
+  expect(sent).not.toMatch(/of the|"no"/u);
+});
+
 describe('U47 leaving', () => {
   it('a stream while it waits ends the run', async () => {
     const pith = await createPith({ model: hanging });

@@ -67,6 +67,18 @@ describe('U40 tools of the AI SDK', () => {
     expect(told).not.toContain('long');
   });
 
+  it('U47 may give states that are all there at once, without end: its run still hears the signal', async () => {
+    const stop = new AbortController();
+    let given = 0;
+    const execute = async function* () {
+      setImmediate(() => stop.abort());
+      while (given < 100_000) yield (given += 1);
+    };
+    const { pith } = await pithWith([{ calls: [{ name: 'one', input: {} }] }, { text: 'done' }], { tools: { one: { execute } } });
+    expect(await pith.run('go', { signal: stop.signal }).result).toMatchObject({ status: 'aborted' });
+    expect(given).toBeLessThan(100_000);
+  });
+
   it('may have schemas with checks of their own, and what zod alone cannot say', async () => {
     const jsonSchema = {
       type: 'object',

@@ -144,6 +144,16 @@ describe('readWithRetry', () => {
     expect(model.calls[0]?.abortSignal).toBe(streaming.signal);
   });
 
+  it('U47 lets the rest of the process run between parts that are all there at once', async () => {
+    const stop = new AbortController();
+    const why = new Error('enough');
+    setImmediate(() => stop.abort(why));
+    const model = modelOf(Array.from({ length: 100_000 }, () => text('on')));
+    const { parts, error } = await collect(model, { signal: stop.signal });
+    expect(error).toBe(why);
+    expect(parts.length).toBeLessThan(1000);
+  });
+
   it('reads no further than it is asked to, and cancels the stream of one that is aborted meanwhile, or left', async () => {
     const cancel = vi.fn();
     const pull = vi.fn((controller: ReadableStreamDefaultController<ModelPart>) => controller.enqueue(text('more')));
