@@ -89,6 +89,11 @@ describe('use.md 2: Pith as a package', () => {
     expect(licences.split('Permission is hereby granted').length).toBeGreaterThan(3);
   });
 
+  it('U41 a project that links to where it is installed is installed', async () => {
+    const { stdout } = await run('npm', ['run', 'prepare'], { cwd: installed });
+    expect(stdout).not.toContain('building');
+  });
+
   it('U41 its types compile in a project that checks libraries too', async () => {
     const write = (name: string, text: string) => writeFile(path.join(project, name), text);
     const node = async (argv: readonly string[]) => (await run(process.execPath, argv, { cwd: project })).stdout;
