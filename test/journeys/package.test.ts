@@ -140,6 +140,14 @@ await pith.close();`;
     expect((await readdir(project)).filter((name) => name === 'sandbox' || name === '.pith')).toEqual([]);
   });
 
+  it('U41 an error that a program does not catch is short, with its cure', async () => {
+    const text = `import { createPith } from 'pith/embed';\nawait createPith({ model: 'nothing' });`;
+    await writeFile(path.join(project, 'failing.mjs'), text);
+    const { stderr } = await run(process.execPath, ['failing.mjs'], { cwd: project }).catch((error) => error);
+    expect(stderr).toContain('PithError');
+    expect(stderr.length).toBeLessThan(1_500);
+  });
+
   it.skipIf(process.getuid?.() !== 0)('use.md 17: another user than the one who installed it runs it', async () => {
     expect((await chat(['hello'], {}, { uid: NOBODY, gid: NOBODY })).stdout).toContain('offline librarian');
   });
