@@ -168,7 +168,8 @@ export default {
 };
 `;
 
-const FIRST_TEST_FILE = 'test/hello.test.ts';
+/** An extension cannot have this name: its test takes another file. */
+const FIRST_TEST_FILE = 'test/first-test.test.ts';
 const FIRST_TEST = `import { expectSkillLoaded, scriptedModel, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
 

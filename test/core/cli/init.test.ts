@@ -121,13 +121,13 @@ describe('pith init', () => {
 
   it('U49 makes a first test, and a script that runs it with the vitest that Pith is tested with', async () => {
     const { out } = await cli(['init', 'mine'], { cwd: folder });
-    expect(await read('mine/test/hello.test.ts')).toContain("expectSkillLoaded(turn, 'hello')"); // author-tests.test.ts runs it
+    expect(await read('mine/test/first-test.test.ts')).toContain("expectSkillLoaded(turn, 'hello')"); // author-tests.test.ts runs it
     const { devDependencies } = JSON.parse(await readFile(path.join(packageRoot(), 'package.json'), 'utf8')) as Made;
     expect(JSON.parse(await read('mine/package.json'))).toMatchObject({
       scripts: { test: 'vitest run' },
       devDependencies: { vitest: devDependencies['vitest'] },
     });
-    expect(out).toMatch(/^ {2}npm test +run the tests, of which test\/hello\.test\.ts is the first$/mu);
+    expect(out).toMatch(/^ {2}npm test +run the tests, of which test\/first-test\.test\.ts is the first$/mu);
     expect(out).not.toContain('npm pkg set');
   });
 
