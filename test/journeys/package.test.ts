@@ -141,7 +141,7 @@ await pith.close();`;
   });
 
   it('U41 an error that a program does not catch is short, with its cure', async () => {
-    const text = `import { createPith } from 'pith/embed';\nawait createPith({ model: 'nothing' });`;
+    const text = `import { createPith } from 'pith/embed';\nawait createPith({ modle: 'offline/librarian' });`;
     await writeFile(path.join(project, 'failing.mjs'), text);
     const { stderr } = await run(process.execPath, ['failing.mjs'], { cwd: project }).catch((error) => error);
     expect(stderr).toContain('PithError');
