@@ -1,6 +1,5 @@
 // Builds dist/: a folder for each build, named for what it was made of, and a few files that lead to the newest. A build appears whole,
 // and those before it stay as long as a process may run from them. Where nothing has changed, nothing is written.
-import { build } from 'esbuild';
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
@@ -12,6 +11,8 @@ import { promisify } from 'node:util';
 
 const require = createRequire(import.meta.url);
 const { digestOf, isAlive, isUsed, sourcesOf } = require('./checkout.cjs');
+refuseMissing();
+const { build } = await import('esbuild');
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const dist = path.join(root, 'dist');
 
@@ -27,6 +28,16 @@ export async function setup() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await updateBuild();
+
+/** In a new clone nothing is installed. */
+function refuseMissing() {
+  try {
+    for (const name of ['esbuild', 'typescript-7']) require.resolve(`${name}/package.json`);
+  } catch (error) {
+    process.stderr.write(`pith: dist/ cannot be built: ${error.message.split('\n')[0]}; run: npm ci\n`);
+    process.exit(1);
+  }
+}
 
 async function updateBuild() {
   const started = performance.now();

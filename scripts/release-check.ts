@@ -60,7 +60,8 @@ async function tryPackage(file: string): Promise<void> {
     await report.check(`a program, ${name}`, () => embed(project, node, { root, isOffline }));
   }
   if (process.env['PITH_NODE_24'] === undefined) report.skip('Node 24', 'set PITH_NODE_24 to its program');
-  await report.check('pith init', () => makeProject(project, process.execPath));
+  await report.check('pith init', () => makeProject(project, process.execPath, '.'));
+  await report.check('pith init, another folder', () => makeProject(project, process.execPath, '../other'));
 
   await using bare = await emptyProject();
   const argv = ['install', file, '--offline', '--ignore-scripts'];

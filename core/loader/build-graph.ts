@@ -40,6 +40,7 @@ export async function buildGraph({ packageRoot, folder, entries, ships = () => t
     target: 'node20',
     outExtension: { '.js': '.mjs' },
     minify: true,
+    lineLimit: 120, // an error that nobody catches shows the line that throws it
     sourcemap: 'linked',
     sourcesContent: false,
     legalComments: 'none',

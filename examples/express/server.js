@@ -20,12 +20,14 @@ app.post('/chat', express.json(), async (request, response) => {
   response.set({ 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   const send = (/** @type {string} */ event, /** @type {unknown} */ data) =>
     response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-  for await (const piece of run.text) send('text', piece);
-  const end = await run.result.then(
-    ({ status }) => ({ status }),
-    ({ code }) => ({ status: 'failed', code }),
-  );
-  send('end', end);
+  try {
+    for await (const piece of run.text) send('text', piece);
+    const { status } = await run.result;
+    send('end', { status });
+  } catch (/** @type {any} */ error) {
+    console.error(error.message); // a client gets the code alone
+    send('end', { status: 'failed', code: error.code });
+  }
   response.end();
 });
 

@@ -19,12 +19,15 @@ app.post('/chat', async (context) => {
     const leaving = new AbortController();
     stream.onAbort(() => leaving.abort());
     const run = pith.run(text, { thread: user, signal: leaving.signal });
-    for await (const piece of run.text) await stream.writeSSE({ event: 'text', data: JSON.stringify(piece) });
-    const end = await run.result.then(
-      ({ status }) => ({ status }),
-      ({ code }) => ({ status: 'failed', code }),
-    );
-    await stream.writeSSE({ event: 'end', data: JSON.stringify(end) });
+    const send = (/** @type {string} */ event, /** @type {unknown} */ data) => stream.writeSSE({ event, data: JSON.stringify(data) });
+    try {
+      for await (const piece of run.text) await send('text', piece);
+      const { status } = await run.result;
+      await send('end', { status });
+    } catch (/** @type {any} */ error) {
+      console.error(error.message); // a client gets the code alone
+      await send('end', { status: 'failed', code: error.code });
+    }
   });
 });
 

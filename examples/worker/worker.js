@@ -26,11 +26,12 @@ parentPort?.on('message', async (message) => {
  * @param {AbortSignal} signal
  */
 async function work({ id, session, text }, signal) {
-  const run = pith.run(text, { thread: session, signal });
-  for await (const piece of run.text) parentPort?.postMessage({ id, text: piece });
-  const end = await run.result.then(
-    ({ status }) => ({ status }),
-    ({ code }) => ({ status: 'failed', code }),
-  );
-  parentPort?.postMessage({ id, ...end });
+  try {
+    const run = pith.run(text, { thread: session, signal });
+    for await (const piece of run.text) parentPort?.postMessage({ id, text: piece });
+    const { status } = await run.result;
+    parentPort?.postMessage({ id, status });
+  } catch (/** @type {any} */ error) {
+    parentPort?.postMessage({ id, status: 'failed', code: error.code, message: error.message });
+  }
 }

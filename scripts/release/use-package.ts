@@ -43,13 +43,17 @@ interface EmbedOptions {
   readonly isOffline: boolean;
 }
 
-/** `pith init`, the steps that it prints, to the test that it made, and what the doctor says of it. */
-export async function makeProject({ node, npm, installed }: EmptyProject, program: string): Promise<string> {
-  const printed = await node([pith(installed), 'init', '.'], { node: program });
+/** `pith init`, the steps that it prints, to the test that it made, and what the doctor says of it, with the Pith that is installed there. */
+export async function makeProject({ folder, node, npm, installed }: EmptyProject, program: string, at: string): Promise<string> {
+  const place = path.join(folder, at);
+  const printed = await node([pith(installed), 'init', at], { node: program });
   const steps = [...printed.matchAll(/^ {2}npm (.+?)(?: {2,}|$)/gmu)].map(([, argv = '']) => argv.replaceAll('"', ''));
   if (steps.at(-1) !== 'test') throw failed(`it does not say how its test is run:\n${printed}`, 'see core/cli/commands/new-project.ts');
-  for (const step of steps) await npm(...(step.startsWith('pkg set ') ? step.match(/^(pkg) (set) (.+)$/u)!.slice(1) : step.split(' ')));
-  await node([pith(installed), 'doctor'], { node: program });
+  for (const step of steps) {
+    const argv = step.startsWith('pkg set ') ? step.match(/^(pkg) (set) (.+)$/u)!.slice(1) : step.split(' ');
+    await npm(...argv, '--prefix', place);
+  }
+  await node([pith(path.join(place, 'node_modules/pith')), 'doctor', '--sandbox', path.join(place, 'sandbox')], { node: program });
   return 'its test passes, and the doctor finds nothing';
 }
 

@@ -73,6 +73,15 @@ function openChat(): { child: ChildProcessWithoutNullStreams; says: (line: strin
   };
 }
 
+describe('U41 a build in a new clone', () => {
+  it('U41 says what to run where nothing is installed', async () => {
+    await cp('scripts', path.join(folder, 'clone/scripts'), { recursive: true });
+    const failed = await run(process.execPath, ['clone/scripts/build.mjs'], { cwd: folder }).catch((error) => error);
+    expect(failed).toMatchObject({ code: 1, stdout: '' });
+    expect(failed.stderr).toMatch(/^pith: dist\/ cannot be built: Cannot find module 'esbuild\/package\.json'; run: npm ci\n$/);
+  });
+});
+
 describe('use.md 1: builds beside a chat', () => {
   it('use.md 1: a chat answers every turn and every command while builds replace the one that it runs from, and after; a damaged build is made again', async () => {
     const chat = openChat();

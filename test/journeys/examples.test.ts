@@ -78,6 +78,15 @@ async function eventsOf(response: Response): Promise<{ readonly text: string; re
 /** It begins an answer and never ends it. */
 const STALL = { text: ['one ', 'two '], stallAfter: 2 };
 
+/** It breaks off within the answer. */
+const BREAK = { text: ['one ', 'two '], streamError: { message: 'broken' } };
+
+/** What a client gets where the model refuses, and where it breaks off. */
+const FAILURES = [
+  { text: '', end: { status: 'failed', code: 'model_failed' } },
+  { text: 'one two ', end: { status: 'failed', code: 'model_failed' } },
+];
+
 const withModel = ({ env }: OwnServer) => ({ MODEL: 'openai/test', ...env });
 
 /** All that was said to the model in this request, by the person and itself. */
@@ -128,6 +137,47 @@ describe('U40 the examples', () => {
       expect(await ended).toEqual({ code: 0, err: '' });
     },
   );
+
+  it.each(SERVERS)(
+    'U40 %s: a run that fails ends the answer with its code, also within the answer, and the server goes on',
+    async (example) => {
+      const server = await ownServer();
+      const { chat, child, ended } = await startServer(example, withModel(server));
+      server.script({ status: 400, error: { message: 'refused' } }, BREAK, { text: 'Well.' });
+      const answers = [];
+      for (const text of ['a', 'b', 'c']) answers.push(await eventsOf(await chat('anna', text)));
+      expect(answers).toEqual([...FAILURES, { text: 'Well.', end: { status: 'done' } }]);
+      child.kill('SIGTERM');
+      expect(await ended).toEqual({ code: 0, err: expect.stringMatching(/^.*refused.*\n.*broken.*\n$/) });
+    },
+  );
+
+  it.each(SERVERS)('U40 %s: without a key, the answer ends with a code, and the server says what to do', async (example) => {
+    const { chat, child, ended } = await startServer(example, { MODEL: 'openai/test' });
+    expect(await eventsOf(await chat('anna', 'hello'))).toEqual({ text: '', end: { status: 'failed', code: expect.any(String) } });
+    child.kill('SIGTERM');
+    expect(await ended).toEqual({ code: 0, err: expect.stringContaining('OPENAI_API_KEY') });
+  });
+
+  it('U40 worker: a job that fails, also within the answer or without a text, ends with its code, and the worker goes on', async () => {
+    const server = await ownServer();
+    const { child, out, ended } = await start('worker', 'main.js', withModel(server));
+    const lines = () => linesOf(out()).map(({ message, ...line }) => line);
+    const jobs = [{ text: 'a' }, { text: 'b' }, {}, { text: 'c' }];
+    server.script({ status: 400, error: { message: 'refused' } }, BREAK, { text: 'Well.' });
+    for (const [index, job] of jobs.entries()) {
+      child.stdin!.write(`${JSON.stringify({ id: String(index), session: 'anna', ...job })}\n`);
+      await expect.poll(() => lines().at(-1)).toMatchObject({ id: String(index), status: expect.any(String) });
+    }
+    expect(lines().filter((line) => 'status' in line)).toEqual([
+      { id: '0', ...FAILURES[0]!.end },
+      { id: '1', ...FAILURES[1]!.end },
+      { id: '2', status: 'failed', code: expect.any(String) },
+      { id: '3', status: 'done' },
+    ]);
+    child.kill('SIGTERM');
+    expect(await ended).toEqual({ code: 0, err: '' });
+  });
 
   it('U40 U47 worker: works on jobs of two sessions at once, ends one that is cancelled, and then itself', async () => {
     const server = await ownServer();

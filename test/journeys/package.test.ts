@@ -89,6 +89,11 @@ describe('use.md 2: Pith as a package', () => {
     expect(licences.split('Permission is hereby granted').length).toBeGreaterThan(3);
   });
 
+  it('U41 a project that links to where it is installed is installed', async () => {
+    const { stdout } = await run('npm', ['run', 'prepare'], { cwd: installed });
+    expect(stdout).not.toContain('building');
+  });
+
   it('U41 its types compile in a project that checks libraries too', async () => {
     const write = (name: string, text: string) => writeFile(path.join(project, name), text);
     const node = async (argv: readonly string[]) => (await run(process.execPath, argv, { cwd: project })).stdout;
@@ -133,6 +138,14 @@ await pith.close();`;
     const { stdout, stderr } = await run(process.execPath, ['embed.mjs'], { cwd: project });
     expect([stdout.includes('Pour it at 80 degrees.'), stderr]).toEqual([true, '']);
     expect((await readdir(project)).filter((name) => name === 'sandbox' || name === '.pith')).toEqual([]);
+  });
+
+  it('U41 an error that a program does not catch is short, with its cure', async () => {
+    const text = `import { createPith } from 'pith/embed';\nawait createPith({ modle: 'offline/librarian' });`;
+    await writeFile(path.join(project, 'failing.mjs'), text);
+    const { stderr } = await run(process.execPath, ['failing.mjs'], { cwd: project }).catch((error) => error);
+    expect(stderr).toContain('PithError');
+    expect(stderr.length).toBeLessThan(1_500);
   });
 
   it.skipIf(process.getuid?.() !== 0)('use.md 17: another user than the one who installed it runs it', async () => {

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { packageRoot } from '../../declarations/index.ts';
 
@@ -31,7 +31,7 @@ export function newProject(project: string, installation = packageRoot()): NewPr
     [FIRST_TEST_FILE, FIRST_TEST] as const,
   ].filter(([path]) => !existsSync(join(project, path)));
   const isReady = existsSync(join(project, 'node_modules', '.bin', 'pith'));
-  const install = existing === null ? 'npm install' : `npm install ${installation}`;
+  const install = existing === null ? 'npm install' : `npm install ${argumentOf(sourceOf(installation))}`;
   return {
     files: new Map(missing),
     install: isReady ? [] : [[install, 'once: it makes `npx pith` work here']],
@@ -51,6 +51,9 @@ function testSteps(existing: Package | null, vitest: string, hasConfig: boolean)
     [isUnset || own.includes('vitest') ? 'npm test' : `npx ${TEST_SCRIPT}`, `run the tests, of which ${FIRST_TEST_FILE} is the first`],
   ];
 }
+
+/** Begins a dependency that is a folder or a packed file. */
+const FILE = 'file:';
 
 const packageSchema = z.looseObject({
   scripts: z.record(z.string(), z.string()).catch({}).default({}),
@@ -87,20 +90,41 @@ function npmPrefix(folder: string): string | null {
   return parent === folder ? null : npmPrefix(parent);
 }
 
+/** From where npm gets this Pith again: the folder of a checkout, or what the project names in which it is installed. */
+function sourceOf(installation: string): string {
+  const modules = dirname(installation);
+  const owner = basename(modules) === 'node_modules' ? packageOf(dirname(modules)) : null;
+  const source = owner?.dependencies['pith'] ?? owner?.devDependencies['pith'] ?? `file:${installation}`;
+  if (!source.startsWith(FILE)) return source;
+  const file = resolve(dirname(modules), source.slice(FILE.length));
+  return FILE + (existsSync(file) ? file : installation);
+}
+
+/** `npm install` takes a path as it is, and all else with the name of the package. */
+function argumentOf(source: string): string {
+  return source.startsWith(FILE) ? source.slice(FILE.length) : `pith@${source}`;
+}
+
+/** In the project's package.json: a path is relative to it where that is shorter. */
+function dependencyOf(source: string, project: string): string {
+  if (!source.startsWith(FILE)) return source;
+  const place = source.slice(FILE.length);
+  const near = relative(project, place);
+  return FILE + (near.length < place.length ? near : place);
+}
+
 function packageText(project: string, installation: string, vitest: string): string {
   const name = basename(project)
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]+/gu, '-')
     .replaceAll(/^-+|-+$/gu, '');
-  const near = relative(project, installation);
-  const place = near.length < installation.length ? near : installation;
   return `${JSON.stringify(
     {
       name: name === '' || name === 'pith' ? 'my-pith-project' : name,
       private: true,
       type: 'module',
       scripts: { test: TEST_SCRIPT },
-      dependencies: { pith: `file:${place}` },
+      dependencies: { pith: dependencyOf(sourceOf(installation), project) },
       devDependencies: { vitest },
     },
     null,
@@ -144,7 +168,8 @@ export default {
 };
 `;
 
-const FIRST_TEST_FILE = 'test/hello.test.ts';
+/** An extension cannot have this name: its test takes another file. */
+const FIRST_TEST_FILE = 'test/first-test.test.ts';
 const FIRST_TEST = `import { expectSkillLoaded, scriptedModel, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
 

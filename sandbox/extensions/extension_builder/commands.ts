@@ -84,26 +84,26 @@ async function make(places: Sandboxes, io: CommandIO, made: Made, next: readonly
     });
   const sources = await made.template(id);
   await writeSources(folder, sources);
-  const test = await writeTest(places, id, made);
-  io.json({ ok: true, id, folder, files: sources.map(({ path }) => path), test });
+  const test = testPath(places, made);
+  const hasTest = test !== null && existsSync(test);
+  const written = hasTest ? null : test;
+  if (written !== null) await writeSources(dirname(written), [{ path: basename(written), bytes: Buffer.from(await made.test!(id)) }]);
+  io.json({ ok: true, id, folder, files: sources.map(({ path }) => path), test: written });
   const shown = relative(io.workingDirectory, folder);
   io.print(`Made ${shown}`);
   if (io.quiet) return;
   for (const { path } of sources) io.print(`  ${path}`);
-  if (test !== null) io.print(`  ${relative(folder, test)}`);
-  const steps = test === null ? next : [...next, testStep(test)];
+  if (test !== null) io.print(`  ${relative(folder, test)}${hasTest ? ' stays as it was: no test was written' : ''}`);
+  const steps = written === null ? next : [...next, testStep(written)];
   const width = Math.max(...steps.map(([command]) => command.length));
   io.print(['', 'Next:', ...steps.map(([command, why]) => `  ${command.padEnd(width)}  ${why}`)].join('\n'));
 }
 
-/** The path of its test in the project around the sandbox; null: it has one already, or the sandbox is in no project of npm. */
-async function writeTest({ sandbox, shippedSandbox }: Sandboxes, id: string, { test }: Made): Promise<string | null> {
+/** Where its test belongs in the project around the sandbox; null: it has none, or the sandbox is in no project of npm. */
+function testPath({ sandbox, shippedSandbox }: Sandboxes, { id, test }: Made): string | null {
   const project = dirname(sandbox);
-  const path = join(project, 'test', `${id}.test.ts`);
   if (test === undefined || sandbox === shippedSandbox || basename(sandbox) !== 'sandbox') return null;
-  if (!existsSync(join(project, 'package.json')) || existsSync(path)) return null;
-  await writeSources(dirname(path), [{ path: basename(path), bytes: Buffer.from(await test(id)) }]);
-  return path;
+  return existsSync(join(project, 'package.json')) ? join(project, 'test', `${id}.test.ts`) : null;
 }
 
 function testStep(test: string): Step {

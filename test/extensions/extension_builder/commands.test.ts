@@ -78,6 +78,10 @@ describe('new from templates', () => {
     writeFiles(project, { 'package.json': '{}', 'test/two.test.ts': 'MINE' });
     expect(await made('two')).toMatchObject([{ test: null }]);
     expect(readFileSync(path.join(project, 'test/two.test.ts'), 'utf8')).toBe('MINE');
+    writeFiles(project, { 'test/six.test.ts': 'MINE' });
+    const { text: kept } = await pith.command('extensions new six');
+    expect(kept).toContain('\n  ../../../test/six.test.ts stays as it was: no test was written\n');
+    expect(kept).not.toContain('npx vitest');
     expect(await made('three')).toMatchObject([{ test: path.join(project, 'test/three.test.ts') }]);
     const { text } = await pith.command('extensions new four');
     expect(text).toContain('\n  ../../../test/four.test.ts\n');

@@ -16,10 +16,14 @@ export async function POST(request) {
 
 /** @param {import('pith/embed').Run} run */
 async function* eventsOf(run) {
-  for await (const piece of run.text) yield `event: text\ndata: ${JSON.stringify(piece)}\n\n`;
-  const end = await run.result.then(
-    ({ status }) => ({ status }),
-    ({ code }) => ({ status: 'failed', code }),
-  );
-  yield `event: end\ndata: ${JSON.stringify(end)}\n\n`;
+  try {
+    for await (const piece of run.text) yield eventOf('text', piece);
+    const { status } = await run.result;
+    yield eventOf('end', { status });
+  } catch (/** @type {any} */ error) {
+    console.error(error.message); // a client gets the code alone
+    yield eventOf('end', { status: 'failed', code: error.code });
+  }
 }
+
+const eventOf = (/** @type {string} */ event, /** @type {unknown} */ data) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
