@@ -172,8 +172,8 @@ export type TurnEvent =
       readonly reason: TurnEndReason;
       readonly text: string;
       readonly usage: Usage;
-      /** `retryAfterMs`: after which the model's server takes requests again, as it said. */
-      readonly error?: { readonly code: string; readonly message: string; readonly retryAfterMs?: number };
+      /** `retryAfterMs`: after which the model's server takes requests again, as it said. `limit`: as manifests name it, or `cost`. */
+      readonly error?: { readonly code: string; readonly message: string; readonly retryAfterMs?: number; readonly limit?: string };
     };
 
 /** What a result is a copy of, which compaction should keep. */

@@ -16,6 +16,7 @@ export type {
   PithOptions,
   Question,
   Run,
+  RunEnd,
   RunOptions,
   RunResult,
 } from './options.ts';

@@ -135,12 +135,18 @@ export interface RunOptions<Output = unknown> {
   readonly output?: OutputSchema<Output>;
 }
 
-export interface RunResult<Output = unknown> {
-  /** `limit`: one of the limits ended it. `waiting`: questions are open; go on with `resume`. */
-  readonly status: 'done' | 'limit' | 'aborted' | 'waiting';
+/** `waiting`: questions are open; go on with `resume`. `output` is checked, and undefined where none was asked for. */
+export type RunResult<Output = unknown> = RunEnd &
+  (
+    | { readonly status: 'done'; readonly output: Output }
+    | { readonly status: 'limit' | 'aborted' | 'waiting'; readonly output: undefined }
+  );
+
+/** How a run ended. */
+export interface RunEnd {
+  /** What ended it with `status: 'limit'`, also where that is a limit of an agent. */
+  readonly limit: keyof Limits | null;
   readonly text: string;
-  /** Checked against `output`; undefined where none was asked for. */
-  readonly output: Output;
   readonly thread: string;
   /** Of its turns; of one that `resume` goes on with, also what it took before. */
   readonly usage: Usage;

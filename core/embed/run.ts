@@ -7,7 +7,7 @@ import { EMBEDDED } from './embedded.ts';
 import { RunEvents } from './events.ts';
 import type { Approve, ApproveAnswer, Limits, Question, Run, RunOptions, RunResult } from './options.ts';
 import { outputIn, outputInstructions, OutputInvalid, outputQuestion } from './output.ts';
-import { RunLimits } from './run-limits.ts';
+import { limitOf, RunLimits } from './run-limits.ts';
 import { type AnySchema, schemaOf } from './schemas.ts';
 
 /** What runs share. */
@@ -105,7 +105,8 @@ class RunningRun {
       if ('value' in found) return { ...ended, output: found.value };
       answers.push(ended.text);
       if (answers.length > REPAIRS) throw new OutputInvalid(answers, found.problems);
-      if (this.#limits.isSpent) return { ...ended, status: 'limit' };
+      const limit = this.#limits.spent;
+      if (limit !== null) return { ...ended, status: 'limit', output: undefined, limit };
       text = outputQuestion(found.problems);
     }
   }
@@ -175,6 +176,7 @@ class RunningRun {
     const { inputTokens, outputTokens, cost } = open === null ? this.#usage : sumOf(this.#usage, open.usage);
     return {
       status,
+      limit: status === 'limit' ? limitOf(this.#end?.error?.limit) : null,
       text: this.#end?.text ?? '',
       output: undefined,
       thread,

@@ -104,7 +104,7 @@ describe('U44 a question', () => {
     expect(still.usage).toEqual(waiting.usage);
     const output = z.object({ city: z.string() });
     const ended = await second.pith.resume(waiting.thread, { [ids[1]!]: 'yes' }, { output }).result;
-    expect([ended.status, ended.output.city]).toEqual(['done', 'Oslo']); // the first answer was asked for again
+    expect([ended.status, ended.output?.city]).toEqual(['done', 'Oslo']); // the first answer was asked for again
     expect(second.model.requests.map((request) => JSON.stringify(request).includes('Be the second.'))).toEqual([true, true]);
     expect(ended.usage.inputTokens).toBeGreaterThan(waiting.usage.inputTokens);
   });
