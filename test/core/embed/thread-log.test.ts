@@ -25,6 +25,11 @@ describe('U45 the cases for stores of threads', () => {
     const memory = new Map<string, string[]>();
     const folder = folderWith();
     expect([await failing(() => mapLog(memory)), await failing(() => fileLog(folder))]).toEqual([[], []]);
+    expect([...memory.keys()]).toEqual([]); // nothing of the cases is left
+  });
+
+  it('U45 say first that each instance must be over the same storage', async () => {
+    expect((await failing(() => mapLog()))[0]).toBe('two instances are over the same storage');
   });
 
   it.each<[string, RegExp, (right: ThreadLog) => Partial<ThreadLog>]>([
