@@ -10,6 +10,7 @@ export type {
   EmbeddedModel,
   EmbeddedSkill,
   EmbeddedTool,
+  GivenModel,
   Limits,
   OutputSchema,
   Pith,

@@ -148,7 +148,7 @@ class RunningRun {
     for await (const event of kernel.agents.run(request, this.signal)) {
       if (event.type === 'notice' && event.code === NOTHING_TO_RESUME)
         throw new PithError(NOTHING_TO_RESUME, `resume: nothing waits in thread '${request.threadId}'`, { cure: 'use run' });
-      this.events.push(event);
+      this.events.push(event.type === 'approval-request' ? { ...event, tool: givenName(event.tool) } : event);
       if (event.type === 'turn-start') turn = event.turn;
       if (event.type === 'step-end') this.#steps += 1;
       if (event.type === 'tool-call') this.#calls += 1;
@@ -247,12 +247,17 @@ function replyOf(answer: Exclude<ApproveAnswer, 'later'>): {
   return { answer: 'no', by: 'program', ...(typeof answer === 'object' ? { reason: answer.no } : {}) };
 }
 
-function questionOf({ id, tool, path, input, digest, summary, details, rootThreadId: thread }: Approval): Question {
-  const name = tool.startsWith(`${EMBEDDED}/`) ? tool.slice(EMBEDDED.length + 1) : tool;
+/** The name that a program gave to its own tool. */
+function givenName(tool: string): string {
+  return tool.startsWith(`${EMBEDDED}/`) ? tool.slice(EMBEDDED.length + 1) : tool;
+}
+
+/** As a program is asked. */
+export function questionOf({ id, tool, path, input, digest, summary, details, rootThreadId: thread }: Approval): Question {
   const agents = path.map(({ agentId }) => agentId);
   return {
     id,
-    tool: name,
+    tool: givenName(tool),
     input,
     digest,
     agents,

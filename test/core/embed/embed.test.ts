@@ -323,6 +323,22 @@ describe('U44 approvals', () => {
     expect(ended).toMatchObject({ status: 'done', text: 'done' });
     expect(results(second.model.requests[0])).toContain('written');
   });
+
+  it('lists what waits in a thread; resume without answers and without `approve` leaves it open', async () => {
+    const store = folderWith();
+    const first = await pithWith(SCRIPT.slice(0, 1), { tools: ASKING, store, approve: () => 'later' });
+    const run = first.pith.run('write');
+    const asked: string[] = [];
+    for await (const event of run) if (event.type === 'approval-request') asked.push(event.tool);
+    const { thread, questions } = await run.result;
+    expect(asked).toEqual(['write']); // as in `questions`
+    await first.pith.close();
+    const { pith } = await pithWith(SCRIPT.slice(1), { tools: ASKING, store });
+    expect(await pith.questions(thread)).toEqual(questions);
+    expect(await pith.resume(thread).result).toMatchObject({ status: 'waiting', questions });
+    expect(await pith.resume(thread, { [questions[0]!.id]: 'yes' }).result).toMatchObject({ status: 'done', text: 'done' });
+    expect(await pith.questions(thread)).toEqual([]);
+  });
 });
 
 describe('U47 a run', () => {
@@ -432,6 +448,24 @@ describe('U48 models', () => {
     const pith = await createPith({ model: modelOf(version, finish) });
     onTestFinished(() => pith.close());
     expect(await pith.run('hi').result).toMatchObject({ status: 'done', text: 'hello', usage: { inputTokens: 5, outputTokens: 1 } });
+  });
+
+  it('that `scriptedModel` makes are taken as they are, also from a function', async () => {
+    const model = scriptedModel([{ text: 'one' }, { text: 'two' }]);
+    for (const given of [model, () => model]) {
+      const pith = await createPith({ model: given });
+      onTestFinished(() => pith.close());
+      expect((await pith.run('hi').result).status).toBe('done');
+    }
+    model.expectFinished();
+  });
+
+  it('keep the prompt that they were sent', async () => {
+    const model = scriptedModel([{ calls: [{ name: 'look', input: {} }] }, { text: 'seen' }]);
+    const { pith } = await pithWith([], { model, tools: { look: () => 'a ship' } });
+    await pith.run('hi').result;
+    const [first, second] = model.requests.map(({ options }) => options.prompt.length);
+    expect(second).toBe(first! + 2); // nothing was added later to the first
   });
 
   it('of another specification are refused by name', async () => {

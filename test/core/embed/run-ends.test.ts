@@ -157,8 +157,11 @@ describe('U46 close', () => {
   ] as const)('takes at most a second with %s, and aborts the run', async (_, options, at) => {
     const script = 'tools' in options ? [{ calls: [{ name: 'hang', input: {} }] }] : at === 'turn-end' ? [{ text: '{}' }] : [ask('hi')];
     const { pith } = await pithWith(script, options);
-    const hangs = { '~standard': { version: 1, vendor: 'own', validate: never, jsonSchema: { input: () => ({ type: 'object' }) } } };
-    const run = pith.run('hi', at === 'turn-end' ? { output: hangs } : {});
+    const jsonSchema = { input: () => ({ type: 'object' }) };
+    const run = pith.run(
+      'hi',
+      at === 'turn-end' ? { output: { '~standard': { version: 1, vendor: 'own', validate: never, jsonSchema } } } : {},
+    );
     for await (const event of run) {
       if (event.type !== at) continue;
       await within(10_000, pith.close()); // it gives them half a second; the machine may be busy

@@ -316,7 +316,10 @@ describe('U45 a program with a store of its own', () => {
     await log.append('bills', 0, entries);
     let paid = 0;
     const tools = { pay: { needsApproval: true, execute: () => ((paid += 1), 'paid') } };
-    const { pith, model } = await pithWith(log, [{ text: 'It is not paid.' }, { text: 'Yes.' }], { tools });
+    const { pith, model } = await pithWith(log, [{ text: 'It is not paid.' }, { text: 'Yes.' }], {
+      tools,
+      approve: () => ({ no: 'nobody can be asked here' }),
+    });
     expect(await pith.threads.list()).toMatchObject([{ id: 'bills', title: 'What does the bill say?' }]);
     const { thread, ...ended } = await pith.resume('bills').result;
     expect([thread, ended]).toMatchObject(['bills', { status: 'done', text: 'It is not paid.' }]);
