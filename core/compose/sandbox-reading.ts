@@ -35,6 +35,7 @@ import {
   type Trust,
 } from '../trust/index.ts';
 import { IN_MEMORY } from '../store/index.ts';
+import { didYouMean } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
 
 export interface SandboxOptions extends Omit<SettingsOptions, 'workingDirectory' | 'untrusted'> {
@@ -272,8 +273,10 @@ function sandboxRoots(sandbox: string, packageRoot: string, only: SandboxOptions
   const own: Root = { directory: path.join(packageRoot, 'sandbox'), shipped: true, only };
   const ships = (id: string) => ['extensions', 'agents'].some((kind) => fs.existsSync(path.join(own.directory, kind, id)));
   const unknown = only?.find((id) => !ships(id));
-  if (unknown !== undefined)
-    throw new PithError('name_unknown', `only: nothing that ships is named '${unknown}'`, { cure: 'correct the name' });
+  if (unknown !== undefined) {
+    const hint = didYouMean(unknown, fs.readdirSync(path.join(own.directory, 'extensions')));
+    throw new PithError('name_unknown', `extensions: nothing that ships is named '${unknown}'${hint}`, { cure: 'correct the name' });
+  }
   if (path.resolve(sandbox) === own.directory) return [own];
   return [...(only?.length === 0 ? [] : [own]), { directory: sandbox, shipped: false }];
 }

@@ -172,8 +172,8 @@ export type TurnEvent =
       readonly reason: TurnEndReason;
       readonly text: string;
       readonly usage: Usage;
-      /** The message ends with the cure. `retryAfterMs`: after which the model's server takes requests again, as it said. */
-      readonly error?: { readonly code: string; readonly message: string; readonly cure?: string; readonly retryAfterMs?: number };
+      /** The message ends with the cure. `retryAfterMs`: after which the model's server takes requests again. `limit`: as in manifests, or `cost`. */
+      readonly error?: Readonly<{ code: string; message: string; cure?: string; retryAfterMs?: number; limit?: string }>;
     };
 
 /** What a result is a copy of, which compaction should keep. */

@@ -1,13 +1,20 @@
 import { type LanguageModel, type ModelPart, PithError } from '../contract/index.ts';
 import { isPlainMap } from '@pith/plain-data';
-import type { EmbeddedModel } from './options.ts';
+import type { EmbeddedModel, GivenModel } from './options.ts';
 
 /** The specifications of language models that are taken. `v4` sends the parts of `v3` that the loop reads. */
 const TAKEN = ['v2', 'v3', 'v4'];
 
-/** Of a model nothing is known but what it is. Throws as `modelOf`. */
-export function partsOf(given: EmbeddedModel) {
-  return { model: modelOf(given), contextWindow: null };
+/** Of a model object alone nothing is known but what it is. Throws as `modelOf`. */
+export function partsOf(given: GivenModel) {
+  const {
+    doStream,
+    model,
+    contextWindow = null,
+  } = Object(given) as { doStream?: unknown; model?: EmbeddedModel; contextWindow?: number | null };
+  return doStream === undefined && model !== undefined
+    ? { model: modelOf(model), contextWindow }
+    : { model: modelOf(given as EmbeddedModel), contextWindow: null };
 }
 
 /** The model as the loop needs it. Throws `model_unknown` for what is no model, or one of another specification. */
@@ -26,11 +33,11 @@ function modelOf(made: EmbeddedModel): LanguageModel {
         cure: 'use another version of its package',
       },
     );
-  const doStream = async (options: never) => {
-    const { stream } = await given.doStream(options);
+  const doStream: LanguageModel['doStream'] = async ({ prompt, ...options }) => {
+    const { stream } = await given.doStream({ ...options, prompt: [...prompt] } as never); // the loop adds to its own array later
     return { stream: version === 'v2' ? fromSecond(stream as AsyncIterable<unknown>) : (stream as AsyncIterable<ModelPart>) };
   };
-  return { specificationVersion: 'v3', provider, modelId, doStream: doStream as LanguageModel['doStream'] };
+  return { specificationVersion: 'v3', provider, modelId, doStream };
 }
 
 /** Version 2 has plain reasons and numbers in the last part; all other parts that the loop reads are the same. */

@@ -29,7 +29,7 @@ import { loaderOf, type ObjectExtension, objectExtension, programExtension, reco
 import { partsOf } from './models.ts';
 import { agentsOf, assistantOf, refuseUnusable } from './agents.ts';
 import type { EmbeddedSkill, Pith, PithOptions } from './options.ts';
-import { nobody, type RunPorts, startRun } from './run.ts';
+import { nobody, questionOf, type RunPorts, startRun } from './run.ts';
 import { DELEGATION, SHIPPED } from './shipped.ts';
 import { toolsOf } from './tools.ts';
 
@@ -92,7 +92,12 @@ export async function openPith(options: PithOptions): Promise<Pith> {
       requireOpen();
       checkRun('resume', rest);
       checkAnswers(answers);
-      return startRun({ ...rest, text: null, thread, answers, agent: agentNamed(undefined) }, ports);
+      const request = { ...rest, text: null, thread, answers, agent: agentNamed(undefined) };
+      return startRun(request, { ...ports, approve: options.approve ?? (() => 'later') });
+    },
+    async questions(thread) {
+      requireOpen();
+      return (await kernel.approvals.list(thread)).map(questionOf);
     },
     async skills() {
       requireOpen();

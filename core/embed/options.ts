@@ -5,14 +5,25 @@ type Usage = Extract<TurnEvent, { type: 'turn-end' }>['usage'];
 
 /** Any schema by the Standard Schema convention that gives JSON Schema, such as one of zod 4; or a JSON Schema. */
 export type OutputSchema<Output = unknown> =
-  | { readonly '~standard': { validate(value: unknown): unknown; readonly types?: { readonly output: Output } | undefined } }
+  | { readonly '~standard': StandardParts<Output> }
   | { readonly '~standard'?: undefined; readonly [keyword: string]: unknown };
+
+interface StandardParts<Output> {
+  readonly version?: unknown;
+  readonly vendor?: unknown;
+  validate(value: unknown): unknown;
+  readonly jsonSchema?: unknown;
+  readonly types?: { readonly output: Output } | undefined;
+}
 
 /** Any language model object of the AI SDK: provider specification v2, v3 or v4. */
 export type EmbeddedModel = Omit<LanguageModel, 'specificationVersion' | 'doStream'> & {
   readonly specificationVersion: string;
   doStream(options: never): PromiseLike<{ readonly stream: AsyncIterable<unknown> | ReadableStream<unknown> }>;
 };
+
+/** A model object, also with its size, as `scriptedModel` of `pith/testing` has them. */
+export type GivenModel = EmbeddedModel | { readonly model: EmbeddedModel; readonly contextWindow?: number | null };
 
 /** A tool of Pith, a tool as the AI SDK has them, or a function without input. */
 export type EmbeddedTool =
@@ -109,7 +120,7 @@ export interface PithOptions {
   /** By name. */
   readonly tools?: Readonly<Record<string, EmbeddedTool>>;
   /** A model object, a reference `provider/model` whose key is in `env`, or what gives the model for a reference or alias that an agent names. */
-  readonly model?: string | EmbeddedModel | ((ref: string) => EmbeddedModel | PromiseLike<EmbeddedModel>);
+  readonly model?: string | GivenModel | ((ref: string) => GivenModel | PromiseLike<GivenModel>);
   /** Answers questions before tools run. Absent: the answer is no. */
   readonly approve?: Approve;
   /** Where threads are kept: in memory (default), in a folder, or in a store of the program's own. */
@@ -135,12 +146,15 @@ export interface RunOptions<Output = unknown> {
   readonly output?: OutputSchema<Output>;
 }
 
-export interface RunResult<Output = unknown> {
-  /** `limit`: one of the limits ended it. `waiting`: questions are open; go on with `resume`. */
-  readonly status: 'done' | 'limit' | 'aborted' | 'waiting';
+/** `waiting`: questions are open; go on with `resume`. `output` is checked, and undefined where none was asked for. */
+export type RunResult<Output = unknown> = RunEnd &
+  ({ readonly status: 'done'; readonly output: Output } | { readonly status: 'limit' | 'aborted' | 'waiting'; readonly output: undefined });
+
+/** How a run ended. */
+export interface RunEnd {
+  /** What ended it with `status: 'limit'`, also where that is a limit of an agent. */
+  readonly limit: keyof Limits | null;
   readonly text: string;
-  /** Checked against `output`; undefined where none was asked for. */
-  readonly output: Output;
   readonly thread: string;
   /** Of its turns; of one that `resume` goes on with, also what it took before. */
   readonly usage: Usage;
@@ -161,12 +175,14 @@ export interface Run<Output = unknown> extends AsyncIterable<TurnEvent> {
 
 export interface Pith extends AsyncDisposable {
   run<Output = unknown>(text: string, options?: RunOptions<Output>): Run<Output>;
-  /** Goes on where a run ended `waiting`, also in another process. `answers` by the ids of questions; `approve` is asked about those without one. Fails with `nothing_to_resume` and `approval_unknown`. */
+  /** Goes on where a run ended `waiting`, also in another process. `answers` by the ids of questions; `approve` is asked about those without one, and without it they stay open. Fails with `nothing_to_resume` and `approval_unknown`. */
   resume<Output = unknown>(
     thread: string,
     answers?: Readonly<Record<string, ApproveAnswer>>,
     options?: Pick<RunOptions<Output>, 'signal' | 'output'>,
   ): Run<Output>;
+  /** What waits in a thread for an answer, also after a run of another process. */
+  questions(thread: string): Promise<readonly Question[]>;
   /** All that agents may be offered. */
   skills(): Promise<readonly { readonly id: string; readonly description: string; readonly state: string }[]>;
   readonly threads: {

@@ -1,6 +1,14 @@
 import type { AgentSpec, TurnPolicy } from '../contract/index.ts';
 import type { Limits } from './options.ts';
 
+/** The names that turns have for limits. */
+const NAMES = { max_turns: 'steps', max_tool_calls: 'toolCalls', max_tokens: 'tokens', time_budget_ms: 'ms', cost: 'cost' } as const;
+
+/** The limit that a turn names at its end. */
+export function limitOf(name: string | undefined): keyof Limits | null {
+  return NAMES[name as keyof typeof NAMES] ?? null;
+}
+
 /** Limits as a turn has them. */
 export function policyOf({ steps, toolCalls, tokens, ms }: Omit<Limits, 'cost'>): Partial<AgentSpec['limits']> {
   return {
@@ -22,10 +30,9 @@ export class RunLimits {
     this.left = { ...left, ...(Object.fromEntries(changed) as Limits) };
   }
 
-  /** Whether another turn could do nothing. */
-  get isSpent(): boolean {
-    const { steps, tokens, ms, cost } = this.left;
-    return [steps, tokens, ms, cost].includes(0);
+  /** What keeps another turn from doing anything, or null. */
+  get spent(): keyof Limits | null {
+    return (['steps', 'tokens', 'ms', 'cost'] as const).find((key) => this.left[key] === 0) ?? null;
   }
 
   /** What is left for the next turn. */

@@ -7,7 +7,7 @@ import { EMBEDDED } from './embedded.ts';
 import { RunEvents } from './events.ts';
 import type { Approve, ApproveAnswer, Limits, Question, Run, RunOptions, RunResult } from './options.ts';
 import { outputIn, outputInstructions, OutputInvalid, outputQuestion } from './output.ts';
-import { RunLimits } from './run-limits.ts';
+import { limitOf, RunLimits } from './run-limits.ts';
 import { type AnySchema, schemaOf } from './schemas.ts';
 
 /** What runs share. */
@@ -105,7 +105,8 @@ class RunningRun {
       if ('value' in found) return { ...ended, output: found.value };
       answers.push(ended.text);
       if (answers.length > REPAIRS) throw new OutputInvalid(answers, found.problems);
-      if (this.#limits.isSpent) return { ...ended, status: 'limit' };
+      const limit = this.#limits.spent;
+      if (limit !== null) return { ...ended, status: 'limit', output: undefined, limit };
       text = outputQuestion(found.problems);
     }
   }
@@ -147,7 +148,7 @@ class RunningRun {
     for await (const event of kernel.agents.run(request, this.signal)) {
       if (event.type === 'notice' && event.code === NOTHING_TO_RESUME)
         throw new PithError(NOTHING_TO_RESUME, `resume: nothing waits in thread '${request.threadId}'`, { cure: 'use run' });
-      this.events.push(event);
+      this.events.push(event.type === 'approval-request' ? { ...event, tool: givenName(event.tool) } : event);
       if (event.type === 'turn-start') turn = event.turn;
       if (event.type === 'step-end') this.#steps += 1;
       if (event.type === 'tool-call') this.#calls += 1;
@@ -175,6 +176,7 @@ class RunningRun {
     const { inputTokens, outputTokens, cost } = open === null ? this.#usage : sumOf(this.#usage, open.usage);
     return {
       status,
+      limit: status === 'limit' ? limitOf(this.#end?.error?.limit) : null,
       text: this.#end?.text ?? '',
       output: undefined,
       thread,
@@ -246,12 +248,17 @@ function replyOf(answer: Exclude<ApproveAnswer, 'later'>): {
   return { answer: 'no', by: 'program', ...(typeof answer === 'object' ? { reason: answer.no } : {}) };
 }
 
-function questionOf({ id, tool, path, input, digest, summary, details, rootThreadId: thread }: Approval): Question {
-  const name = tool.startsWith(`${EMBEDDED}/`) ? tool.slice(EMBEDDED.length + 1) : tool;
+/** The name that a program gave to its own tool. */
+function givenName(tool: string): string {
+  return tool.startsWith(`${EMBEDDED}/`) ? tool.slice(EMBEDDED.length + 1) : tool;
+}
+
+/** As a program is asked. */
+export function questionOf({ id, tool, path, input, digest, summary, details, rootThreadId: thread }: Approval): Question {
   const agents = path.map(({ agentId }) => agentId);
   return {
     id,
-    tool: name,
+    tool: givenName(tool),
     input,
     digest,
     agents,

@@ -13,14 +13,38 @@ export interface ThreadLogCase {
  * of `open` gives an instance over the same storage, which nobody else writes meanwhile.
  */
 export function threadLogCases(open: () => ThreadLog | Promise<ThreadLog>): readonly ThreadLogCase[] {
-  return Object.entries(CASES).map(([name, check]) => ({ name, run: async () => check(await open(), await open()) }));
+  return Object.entries(CASES).map(([name, check]) => ({ name, run: async () => checkAlone(check, await open(), await open()) }));
 }
+
+/** Leaves nothing of the case in the store. */
+async function checkAlone(check: Check, log: ThreadLog, other: ThreadLog): Promise<void> {
+  const used = new Set<string>();
+  const noting = (of: ThreadLog): ThreadLog => ({
+    read: (...given) => of.read(...given),
+    list: (...given) => of.list(...given),
+    remove: (...given) => of.remove(...given),
+    append: (thread, ...given) => (used.add(thread), of.append(thread, ...given)),
+  });
+  try {
+    await check(noting(log), noting(other));
+  } finally {
+    await Promise.all([...used].map((thread) => log.remove(thread)));
+  }
+}
+
+type Check = (log: ThreadLog, other: ThreadLog) => Promise<void>;
 
 const ALL = 10_000;
 const entry = (value: unknown): string => JSON.stringify({ v: 1, value });
 const newThread = (): string => `case-${randomUUID()}`;
 
-const CASES: Readonly<Record<string, (log: ThreadLog, other: ThreadLog) => Promise<void>>> = {
+const CASES: Readonly<Record<string, Check>> = {
+  async 'two instances are over the same storage'(log, other) {
+    const thread = newThread();
+    assert.equal(await log.append(thread, 0, [entry(1)]), true, 'append to a new thread');
+    assert.deepEqual(await other.read(thread, 0, ALL), [entry(1)], 'each call of the function that opens it gives the same storage');
+  },
+
   async 'a thread without entries is empty, cannot be added to behind an entry, and can be removed'(log) {
     const thread = newThread();
     assert.deepEqual(await log.read(thread, 0, ALL), []);

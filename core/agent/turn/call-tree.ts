@@ -198,7 +198,7 @@ export function limitEnd(turn: RunningTurn, { limit, of }: ReachedLimit): TurnEn
       ? [`a cost of ${of.plan.policy.maxCost} dollars`, 'allow more']
       : [`${limit} (${of.plan.limits[limit]})`, `raise limits.${limit} of '${id}'`];
   const message = `stopped at ${reached}${whose}; so far: ${done}; send another message to go on, or ${more}`;
-  return { reason: 'limit', error: { code: 'limit_reached', message } };
+  return { reason: 'limit', error: { code: 'limit_reached', message, limit } };
 }
 
 function calls(turn: RunningTurn): string {

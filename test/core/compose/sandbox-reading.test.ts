@@ -39,7 +39,7 @@ describe('what ships, where only some of it is asked for', () => {
   it('a name that nothing has is refused', async () => {
     const { sandbox, env, home } = given();
     const made = createKernel({ accepts: true, sandbox, env, home, only: ['skill_registri'] });
-    await expect(made).rejects.toThrow("only: nothing that ships is named 'skill_registri'");
+    await expect(made).rejects.toThrow("extensions: nothing that ships is named 'skill_registri' (did you mean 'skill_registry'");
   });
 });
 

@@ -262,8 +262,8 @@ describe('U48 structured output', () => {
 
   it('is checked and typed, also from a fence or wrapped', async () => {
     const { pith, model } = await pithWith([{ text: 'Here:\n```json\n{"city":"Oslo","people":700000}\n```' }]);
-    const { output } = await pith.run('a city', { output: schema }).result;
-    expect(output.city).toBe('Oslo');
+    const result = await pith.run('a city', { output: schema }).result;
+    expect(result.status === 'done' && result.output.city).toBe('Oslo'); // only where it is done is it typed as there
     expect(JSON.stringify(model.requests[0])).toContain('matches this JSON Schema');
   });
 
@@ -334,6 +334,22 @@ describe('U44 approvals', () => {
     const ended = await second.pith.resume(waiting.thread, { [waiting.questions[0]!.id]: 'yes' }).result;
     expect(ended).toMatchObject({ status: 'done', text: 'done' });
     expect(results(second.model.requests[0])).toContain('written');
+  });
+
+  it('lists what waits in a thread; resume without answers and without `approve` leaves it open', async () => {
+    const store = folderWith();
+    const first = await pithWith(SCRIPT.slice(0, 1), { tools: ASKING, store, approve: () => 'later' });
+    const run = first.pith.run('write');
+    const asked: string[] = [];
+    for await (const event of run) if (event.type === 'approval-request') asked.push(event.tool);
+    const { thread, questions } = await run.result;
+    expect(asked).toEqual(['write']); // as in `questions`
+    await first.pith.close();
+    const { pith } = await pithWith(SCRIPT.slice(1), { tools: ASKING, store });
+    expect(await pith.questions(thread)).toEqual(questions);
+    expect(await pith.resume(thread).result).toMatchObject({ status: 'waiting', questions });
+    expect(await pith.resume(thread, { [questions[0]!.id]: 'yes' }).result).toMatchObject({ status: 'done', text: 'done' });
+    expect(await pith.questions(thread)).toEqual([]);
   });
 });
 
@@ -444,6 +460,24 @@ describe('U48 models', () => {
     const pith = await createPith({ model: modelOf(version, finish) });
     onTestFinished(() => pith.close());
     expect(await pith.run('hi').result).toMatchObject({ status: 'done', text: 'hello', usage: { inputTokens: 5, outputTokens: 1 } });
+  });
+
+  it('that `scriptedModel` makes are taken as they are, also from a function', async () => {
+    const model = scriptedModel([{ text: 'one' }, { text: 'two' }]);
+    for (const given of [model, () => model]) {
+      const pith = await createPith({ model: given });
+      onTestFinished(() => pith.close());
+      expect((await pith.run('hi').result).status).toBe('done');
+    }
+    model.expectFinished();
+  });
+
+  it('keep the prompt that they were sent', async () => {
+    const model = scriptedModel([{ calls: [{ name: 'look', input: {} }] }, { text: 'seen' }]);
+    const { pith } = await pithWith([], { model, tools: { look: () => 'a ship' } });
+    await pith.run('hi').result;
+    const [first, second] = model.requests.map(({ options }) => options.prompt.length);
+    expect(second).toBe(first! + 2); // nothing was added later to the first
   });
 
   it('of another specification are refused by name', async () => {

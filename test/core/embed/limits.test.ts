@@ -24,7 +24,7 @@ it('U47 the cost of a run is that of the prices, and null without one', async ()
 
 it('U47 a limit of cost ends a run before the step beyond it', async () => {
   const { pith, model } = await pithWith([LOOK, LOOK, LOOK], { settings, limits: { cost: 0.04 } });
-  expect(await pith.run('hi').result).toMatchObject({ status: 'limit', cost: { amount: expect.closeTo(0.04, 6) } });
+  expect(await pith.run('hi').result).toMatchObject({ status: 'limit', limit: 'cost', cost: { amount: expect.closeTo(0.04, 6) } });
   expect(model.requests).toHaveLength(2);
 });
 
@@ -72,7 +72,8 @@ it.each([
     { settings },
   );
   const ended = await pith.run('a city', { output, limits }).result;
-  expect(ended.status).toBe(requests === 3 ? 'done' : 'limit');
+  const [limit] = Object.keys(limits);
+  expect(ended).toMatchObject(requests === 3 ? { status: 'done', limit: null } : { status: 'limit', limit, output: undefined });
   expect(model.requests).toHaveLength(requests);
 });
 
@@ -83,8 +84,18 @@ it('U47 the time of a run is shared by its turns, and goes on after a question; 
     [{ calls: [{ name: 'wait', input: {} }] }, { calls: [{ name: 'wait', input: {} }] }, { text: 'never' }],
     { clock, tools: asking, approve: () => 'yes', limits: { ms: 1000 } },
   );
-  expect((await pith.run('hi').result).status).toBe('limit');
+  expect(await pith.run('hi').result).toMatchObject({ status: 'limit', limit: 'ms' });
   expect(model.requests).toHaveLength(2);
+});
+
+it.each([
+  ['steps', { limits: { steps: 2 } }],
+  ['toolCalls', { limits: { toolCalls: 2 } }],
+  ['tokens', { limits: { tokens: 2200 } }],
+  ['steps', { agents: [{ id: 'a', limits: { steps: 2 } }] }],
+] as const)('U47 says which limit ended a run: %s of %j', async (limit, options) => {
+  const { pith } = await pithWith([LOOK, LOOK, LOOK], options);
+  expect(await pith.run('hi').result).toMatchObject({ status: 'limit', limit });
 });
 
 it('U47 limits above the defaults of agents hold for agents that have none', async () => {

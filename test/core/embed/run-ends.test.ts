@@ -104,7 +104,7 @@ describe('U44 a question', () => {
     expect(still.usage).toEqual(waiting.usage);
     const output = z.object({ city: z.string() });
     const ended = await second.pith.resume(waiting.thread, { [ids[1]!]: 'yes' }, { output }).result;
-    expect([ended.status, ended.output.city]).toEqual(['done', 'Oslo']); // the first answer was asked for again
+    expect([ended.status, ended.output?.city]).toEqual(['done', 'Oslo']); // the first answer was asked for again
     expect(second.model.requests.map((request) => JSON.stringify(request).includes('Be the second.'))).toEqual([true, true]);
     expect(ended.usage.inputTokens).toBeGreaterThan(waiting.usage.inputTokens);
   });
@@ -231,8 +231,11 @@ describe('U46 close', () => {
   ] as const)('takes at most a second with %s, and aborts the run', async (_, options, at) => {
     const script = 'tools' in options ? [{ calls: [{ name: 'hang', input: {} }] }] : at === 'turn-end' ? [{ text: '{}' }] : [ask('hi')];
     const { pith } = await pithWith(script, options);
-    const hangs = { '~standard': { version: 1, vendor: 'own', validate: never, jsonSchema: { input: () => ({ type: 'object' }) } } };
-    const run = pith.run('hi', at === 'turn-end' ? { output: hangs } : {});
+    const jsonSchema = { input: () => ({ type: 'object' }) };
+    const run = pith.run(
+      'hi',
+      at === 'turn-end' ? { output: { '~standard': { version: 1, vendor: 'own', validate: never, jsonSchema } } } : {},
+    );
     for await (const event of run) {
       if (event.type !== at) continue;
       await within(10_000, pith.close()); // it gives them half a second; the machine may be busy

@@ -25,6 +25,11 @@ describe('U45 the cases for stores of threads', () => {
     const memory = new Map<string, string[]>();
     const folder = folderWith();
     expect([await failing(() => mapLog(memory)), await failing(() => fileLog(folder))]).toEqual([[], []]);
+    expect([...memory.keys()]).toEqual([]); // nothing of the cases is left
+  });
+
+  it('U45 say first that each instance must be over the same storage', async () => {
+    expect((await failing(() => mapLog()))[0]).toBe('two instances are over the same storage');
   });
 
   it.each<[string, RegExp, (right: ThreadLog) => Partial<ThreadLog>]>([
@@ -311,7 +316,10 @@ describe('U45 a program with a store of its own', () => {
     await log.append('bills', 0, entries);
     let paid = 0;
     const tools = { pay: { needsApproval: true, execute: () => ((paid += 1), 'paid') } };
-    const { pith, model } = await pithWith(log, [{ text: 'It is not paid.' }, { text: 'Yes.' }], { tools });
+    const { pith, model } = await pithWith(log, [{ text: 'It is not paid.' }, { text: 'Yes.' }], {
+      tools,
+      approve: () => ({ no: 'nobody can be asked here' }),
+    });
     expect(await pith.threads.list()).toMatchObject([{ id: 'bills', title: 'What does the bill say?' }]);
     const { thread, ...ended } = await pith.resume('bills').result;
     expect([thread, ended]).toMatchObject(['bills', { status: 'done', text: 'It is not paid.' }]);
