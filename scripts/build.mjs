@@ -17,7 +17,17 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const dist = path.join(root, 'dist');
 
 /** What has the same name in each build. */
-const FIXED = ['contract.js', 'testing.js', 'embed.js', 'contract.d.ts', 'testing.d.ts', 'embed.d.ts', 'packages', 'build.json'];
+const FIXED = [
+  'contract.js',
+  'testing.js',
+  'embed.js',
+  'contract.d.ts',
+  'testing.d.ts',
+  'embed.d.ts',
+  'packages',
+  'contracts',
+  'build.json',
+];
 
 /** A process of another user cannot register itself at a build. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
@@ -188,6 +198,13 @@ function packages() {
   return readdir(path.join(root, 'packages'));
 }
 
+/** The ids of extensions that ship with a contract. */
+async function contracts() {
+  const ships = await trackedExtensions();
+  const ids = await readdir(path.join(root, 'sandbox/extensions'));
+  return ids.filter((id) => ships(id) && existsSync(path.join(root, 'sandbox/extensions', id, 'contract.ts')));
+}
+
 /** In a checkout what is committed, or about to be, comes with Pith. A person's own extension beside it runs in its own process. */
 async function trackedExtensions() {
   try {
@@ -202,9 +219,14 @@ async function trackedExtensions() {
 /** For the editors of extension authors. */
 async function emitDeclarations(folder) {
   const compiler = path.join(path.dirname(require.resolve('typescript-7/package.json')), 'bin/tsc');
-  const argv = [compiler, '-p', path.join(root, 'tsconfig.build.json'), '--outDir', path.join(folder, 'types')];
+  const config = path.join(folder, 'tsconfig.json');
+  const entries = ['packages/*/index.ts', ...(await contracts()).map((id) => `sandbox/extensions/${id}/contract.ts`)];
+  const include = entries.map((entry) => path.join(root, entry));
+  await writeFile(config, JSON.stringify({ extends: path.join(root, 'tsconfig.build.json'), include }));
+  const argv = [compiler, '-p', config, '--outDir', path.join(folder, 'types')];
   try {
     await promisify(execFile)(process.execPath, argv, { cwd: root });
+    await rm(config);
   } catch (error) {
     throw new Error(`declarations: ${error.stdout || error.message}`, { cause: error });
   }
@@ -235,7 +257,11 @@ async function lead(record) {
     [`packages/${name}.js`, `export * from '.${file}/packages/${name}.mjs';\n`],
     [`packages/${name}.d.ts`, `export * from '.${types}/packages/${name}/index.js';\n`],
   ]);
-  await mkdir(path.join(dist, 'packages'), { recursive: true });
+  const ofContracts = (await contracts()).map((id) => [
+    `contracts/${id}.d.ts`,
+    `export * from '.${types}/sandbox/extensions/${id}/contract.js';\n`,
+  ]);
+  for (const made of ['packages', 'contracts']) await mkdir(path.join(dist, made), { recursive: true });
   const texts = {
     'contract.js': `export * from '${file}/contract.mjs';\n`,
     'testing.js': `export * from '${file}/testing.mjs';\n`,
@@ -244,7 +270,7 @@ async function lead(record) {
     // They name types of Node, which a project does not always ask for.
     'testing.d.ts': `/// <reference types="node" />\nexport * from '${types}/core/testing/index.js';\n`,
     'embed.d.ts': `/// <reference types="node" />\nexport * from '${types}/core/embed/index.js';\n`,
-    ...Object.fromEntries(ofPackages),
+    ...Object.fromEntries([...ofPackages, ...ofContracts]),
     '.npmignore': `/*\n${[...FIXED, digest].map((name) => `!/${name}\n`).join('')}/${digest}/users\n/${digest}/compiled\n*.map\n`,
     'build.json': `${JSON.stringify(record)}\n`,
   };

@@ -41,11 +41,11 @@ export function exportedTypes(root: string): readonly string[] {
 /** The entries of the package, by the name that they are imported by. The pattern `./*` stands for a file of each extension that has one. */
 function entriesOf(root: string): ReadonlyMap<string, string> {
   const { exports } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
-    exports: Readonly<Record<string, string | { readonly types: string }>>;
+    exports: Readonly<Record<string, { readonly source: string; readonly types: string }>>;
   };
   const found = Object.entries(exports).flatMap(([key, target]) => {
-    if (typeof target === 'object') return [[key, target.types] as const];
-    const [before = '', after = ''] = target.split('*');
+    if (!key.includes('*')) return [[key, target.types] as const];
+    const [before = '', after = ''] = target.source.split('*');
     const names = readdirSync(path.join(root, before)).filter((name) => existsSync(path.join(root, before + name + after)));
     return names.toSorted().map((name) => [key.replace('*', name), before + name + after] as const);
   });

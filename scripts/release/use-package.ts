@@ -1,5 +1,5 @@
 // Uses an installed package as a person and their programs do: each function returns what it saw, or throws what is wrong.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { cp, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { EmptyProject } from './empty-project.ts';
@@ -71,10 +71,10 @@ export async function compileTypes(
   { node, folder, installed, write }: Pick<EmptyProject, 'node' | 'folder' | 'installed' | 'write'>,
   moduleResolution: 'node16' | 'bundler',
 ): Promise<string> {
-  const lines = entriesOf(installed).flatMap((entry, index) => [
-    `import * as entry${index} from '${entry}';`,
+  const lines = [...entriesOf(installed), ...contractsOf(installed)].flatMap((entry, index) => [
+    `import type * as entry${index} from '${entry}';`,
     '// @ts-expect-error: an entry without types could be anything',
-    `export const nothing${index}: null = entry${index};`,
+    `export const nothing${index}: null = {} as typeof entry${index};`,
   ]);
   await write('types.ts', `${lines.join('\n')}\n${EMBEDDED}`);
   const module = moduleResolution === 'node16' ? 'node16' : 'esnext';
@@ -102,6 +102,11 @@ function manifestIn(folder: string): Manifest {
 /** What programs import: `pith`, `pith/testing`. */
 function entriesOf(installed: string): readonly string[] {
   return Object.entries(manifestIn(installed).exports).flatMap(([key, { types }]) =>
-    types === undefined ? [] : [path.posix.join('pith', key)],
+    types === undefined || key.includes('*') ? [] : [path.posix.join('pith', key)],
   );
+}
+
+/** Those of extensions, of which programs import types: `pith/skill_registry`. */
+function contractsOf(installed: string): readonly string[] {
+  return readdirSync(path.join(installed, 'dist/contracts')).map((file) => `pith/${path.basename(file, '.d.ts')}`);
 }

@@ -17,7 +17,7 @@ const UPDATE = 'if that is meant, run: npm run surface:update';
 function typesOf(files: Readonly<Record<string, string>>): readonly string[] {
   const root = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'pith-types-')));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
-  const exports = { '.': { types: './dist/index.d.ts' }, './*': './sandbox/extensions/*/contract.ts' };
+  const exports = { '.': { types: './dist/index.d.ts' }, './*': { source: './sandbox/extensions/*/contract.ts' } };
   mkdirSync(path.join(root, 'sandbox/extensions/bare'), { recursive: true });
   for (const [name, text] of Object.entries({ 'package.json': JSON.stringify({ type: 'module', exports }), ...files })) {
     mkdirSync(path.dirname(path.join(root, name)), { recursive: true });

@@ -162,7 +162,7 @@ describe('U40 the examples', () => {
   it('U40 worker: a job that fails, also within the answer or without a text, ends with its code, and the worker goes on', async () => {
     const server = await ownServer();
     const { child, out, ended } = await start('worker', 'main.js', withModel(server));
-    const lines = () => linesOf(out()).map(({ message, ...line }) => line);
+    const lines = () => linesOf(out()).map(({ message: _message, ...line }) => line);
     const jobs = [{ text: 'a' }, { text: 'b' }, {}, { text: 'c' }];
     server.script({ status: 400, error: { message: 'refused' } }, BREAK, { text: 'Well.' });
     for (const [index, job] of jobs.entries()) {

@@ -94,6 +94,30 @@ describe('use.md 2: Pith as a package', () => {
     expect(stdout).not.toContain('building');
   });
 
+  it.each([
+    ['a packed file', 'file:./packed.tgz', 'file:../packed.tgz', 'packed.tgz'],
+    ['a packed file that is gone', 'file:./gone.tgz', 'file:../node_modules/pith', 'node_modules/pith'],
+    ['a git address', 'git+ssh://git@example.com/pith.git', 'git+ssh://git@example.com/pith.git', null],
+  ])('U41 where it was installed from %s, `init` makes projects that install it from there', async (name, source, dependency, file) => {
+    const place = name.replaceAll(' ', '-');
+    const [fresh, old] = [`${place}-fresh`, `${place}-old`];
+    const own = await readFile(path.join(project, 'package.json'), 'utf8');
+    await putFiles(project, {
+      'packed.tgz': '',
+      [`${old}/package.json`]: '{}',
+      'package.json': JSON.stringify({ ...(JSON.parse(own) as object), dependencies: { pith: source } }),
+    });
+    const env = { PATH: process.env['PATH'], HOME: project };
+    const init = (at: string) => run(process.execPath, [path.join(installed, 'bin/pith'), 'init', at], { cwd: project, env });
+    await init(fresh);
+    expect(JSON.parse(await readFile(path.join(project, fresh, 'package.json'), 'utf8'))).toMatchObject({
+      dependencies: { pith: dependency },
+    });
+    const argument = file === null ? `pith@${source}` : path.join(project, file);
+    expect((await init(old)).stdout).toContain(`\n  npm install ${argument} `);
+    await writeFile(path.join(project, 'package.json'), own);
+  });
+
   it('U41 its types compile in a project that checks libraries too', async () => {
     const write = (name: string, text: string) => writeFile(path.join(project, name), text);
     const node = async (argv: readonly string[]) => (await run(process.execPath, argv, { cwd: project })).stdout;

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { packageRoot } from '../../../core/declarations/index.ts';
-import { newProject } from '../../../core/cli/commands/new-project.ts';
 import { cli } from './fakes.ts';
 import { words } from '../../words.ts';
 import { folderWith } from '../../places.ts';
@@ -96,27 +95,6 @@ describe('pith init', () => {
     const existing = await cli(['init', 'old'], { cwd: folder });
     expect(existing.out).toContain(`npm install ${packageRoot()}`);
     expect(await read('old/package.json')).toBe('{"name":"old"}');
-  });
-
-  it.each([
-    ['a packed file', 'file:../packed/pith-0.1.0.tgz', 'file:../packed/pith-0.1.0.tgz', 'packed/pith-0.1.0.tgz'],
-    ['a packed file that is gone', 'file:../gone.tgz', 'file:../app/node_modules/pith', 'app/node_modules/pith'],
-    [
-      'a git address',
-      'git+ssh://git@example.com/pith.git',
-      'git+ssh://git@example.com/pith.git',
-      'pith@git+ssh://git@example.com/pith.git',
-    ],
-  ])('U41 where Pith was installed from %s, a new project installs it from there too', async (_, source, dependency, argument) => {
-    const installation = path.join(folder, 'app/node_modules/pith');
-    for (const made of ['packed', 'old', 'app/node_modules/pith']) await mkdir(path.join(folder, made), { recursive: true });
-    await writeFile(path.join(folder, 'packed/pith-0.1.0.tgz'), '');
-    await writeFile(path.join(folder, 'old/package.json'), '{}');
-    await writeFile(path.join(folder, 'app/package.json'), JSON.stringify({ dependencies: { pith: source } }));
-    const fresh = newProject(path.join(folder, 'new'), installation);
-    expect(JSON.parse(fresh.files.get('package.json')!)).toMatchObject({ dependencies: { pith: dependency } });
-    const expected = argument.startsWith('pith@') ? argument : path.join(folder, argument);
-    expect(newProject(path.join(folder, 'old'), installation).install[0]![0]).toBe(`npm install ${expected}`);
   });
 
   it('U49 makes a first test, and a script that runs it with the vitest that Pith is tested with', async () => {
