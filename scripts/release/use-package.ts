@@ -87,10 +87,13 @@ export async function compileTypes(
 const EMBEDDED = `import { z } from 'pith';
 import { createPith } from 'pith/embed';
 const pith = await createPith({ skills: ['skills'], model: 'offline/librarian' });
-const { output } = await pith.run('Where?', { output: z.object({ city: z.string() }) }).result;
-export const city: string = output.city;
+const answer = await pith.run('Where?', { output: z.object({ city: z.string() }) }).result;
+// @ts-expect-error: only where it is done
+export const early: string = answer.output.city;
+if (answer.status !== 'done') throw new Error(answer.status);
+export const city: string = answer.output.city;
 // @ts-expect-error: not in the schema
-export const country: string = output.country;
+export const country: string = answer.output.country;
 `;
 
 const pith = (installed: string): string => path.join(installed, 'bin/pith');

@@ -107,7 +107,7 @@ describe('use.md 2: Pith as a package', () => {
       [`${old}/package.json`]: '{}',
       'package.json': JSON.stringify({ ...(JSON.parse(own) as object), dependencies: { pith: source } }),
     });
-    const env = { PATH: process.env['PATH'], HOME: project };
+    const env = { PATH: process.env['PATH'], HOME: path.join(project, fresh) };
     const init = (at: string) => run(process.execPath, [path.join(installed, 'bin/pith'), 'init', at], { cwd: project, env });
     await init(fresh);
     expect(JSON.parse(await readFile(path.join(project, fresh, 'package.json'), 'utf8'))).toMatchObject({
