@@ -229,7 +229,7 @@ describe.skipIf(!isLinux)('what is left of a program', () => {
     expect(outcome).toMatchObject({ exit: null, stopped: 'it started more than 128 processes' });
     expect(outcome.stdout.length).toBeLessThan(3000); // 4095, where nothing ends it
     expect((user + system) / 1e6).toBeLessThan(3); // others of this process go on
-    expect(runs(nap)).toBe(false);
+    await until(() => !runs(nap)); // a hundred killed processes take a moment to be gone on a busy machine
   });
 });
 
