@@ -189,7 +189,7 @@ it('U46 instances that are made and closed leave no memory, files, timers and li
     const figures = () => (globalThis.gc(), { heap: process.memoryUsage().heapUsed, files: readdirSync('/proc/self/fd').length,
       listeners: process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0), resources: process.getActiveResourcesInfo().length });
     const make = async (count) => { for (let at = 0; at < count; at += 1) { const pith = await createPith({ model, tools: { now: () => 'noon' } }); await pith.run('hi').result; await pith.close(); } };
-    await make(10); await new Promise((resolve) => setTimeout(resolve, 50));
+    await make(30); await new Promise((resolve) => setTimeout(resolve, 50)); // until then code is compiled and kept
     const before = figures();
     await make(${INSTANCES}); await new Promise((resolve) => setTimeout(resolve, 50));
     console.log(JSON.stringify({ before, after: figures() }));`;
