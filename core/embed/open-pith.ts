@@ -22,19 +22,17 @@ import { createLoader } from '../loader/index.ts';
 import { routerTo } from '../models/index.ts';
 import { type Trust, trustOf } from '../trust/index.ts';
 import { overlay } from '@pith/plain-data';
-import { systemClock, untilAborted, within } from '@pith/promises';
+import { keepAliveClock, systemClock, untilAborted, within } from '@pith/promises';
 import { isBelow } from '@pith/safe-files';
+import { boundedLog } from './bounded-log.ts';
 import { checkAnswers, checkOptions, checkRun } from './checked-options.ts';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
 import { partsOf } from './models.ts';
 import { agentsOf, assistantOf, refuseUnusable } from './agents.ts';
 import type { EmbeddedSkill, Pith, PithOptions } from './options.ts';
-import { nobody, questionOf, type RunPorts, startRun } from './run.ts';
+import { ENDING_MS, nobody, questionOf, type RunPorts, startRun } from './run.ts';
 import { DELEGATION, SHIPPED } from './shipped.ts';
 import { toolsOf } from './tools.ts';
-
-/** So long does `close` wait for runs that it has aborted. */
-const CLOSING_MS = 500;
 
 /** Opens a kernel in this process, over what the options name alone. Rejects `settings_invalid` and what a start may fail with. */
 export async function openPith(options: PithOptions): Promise<Pith> {
@@ -42,7 +40,8 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   const { approve = nobody, limits = {}, clock = systemClock } = options;
   const temporary = new TemporaryFolder();
   const agents = agentsOf(options);
-  const kernel = await openKernel(options, agents, temporary).catch(async (error: unknown) => {
+  const ended = new AbortController();
+  const kernel = await openKernel(options, agents, { temporary, ended: ended.signal }).catch(async (error: unknown) => {
     await temporary.remove();
     throw error;
   });
@@ -72,14 +71,14 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   const close = (): Promise<void> =>
     (closed ??= (async () => {
       closing.abort(new PithError('aborted', 'it was closed'));
-      await within(systemClock, CLOSING_MS, Promise.all(running));
+      await within(keepAliveClock, ENDING_MS, Promise.all(running));
+      ended.abort(new PithError('aborted', 'it was closed'));
       await kernel.stop();
       await temporary.remove();
     })());
   const requireOpen = (): void => {
     if (closed !== undefined) throw new PithError('usage', 'this Pith is closed', { cure: 'make another one' });
   };
-  /** A store of the program may never answer. */
   const untilClosed = <T>(work: Promise<T>): Promise<T> => untilAborted(work, AbortSignal.any([closing.signal])); // no listeners pile up at one
   return {
     run(text, options = {}) {
@@ -97,7 +96,7 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     },
     async questions(thread) {
       requireOpen();
-      return (await kernel.approvals.list(thread)).map(questionOf);
+      return (await untilClosed(kernel.approvals.list(thread))).map(questionOf);
     },
     async skills() {
       requireOpen();
@@ -124,7 +123,13 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   };
 }
 
-async function openKernel(options: PithOptions, agents: readonly AgentSpec[], temporary: TemporaryFolder): Promise<Kernel> {
+interface Surroundings {
+  readonly temporary: TemporaryFolder;
+  /** Aborts when nothing may wait any more. */
+  readonly ended: AbortSignal;
+}
+
+async function openKernel(options: PithOptions, agents: readonly AgentSpec[], { temporary, ended }: Surroundings): Promise<Kernel> {
   const { store, env = {}, model, clock } = options;
   const sandbox = options.sandbox === undefined ? path.join(temporary.path, 'sandbox') : folderAt(options.sandbox, 'sandbox');
   const folder = typeof store === 'string' && store !== 'memory' ? path.resolve(store) : null;
@@ -133,7 +138,7 @@ async function openKernel(options: PithOptions, agents: readonly AgentSpec[], te
   const parts = createParts().createChildContainer();
   part(parts, LOADER, () => loaderOf(createLoader({ dataDirectory, packageRoot: packageRoot() }), objects));
   part(parts, SOURCE, (get) => sourceOf(get(SANDBOX), { folders, objects: recordsOf(objects, sandbox) }));
-  if (typeof store === 'object') part(parts, THREAD_LOG, () => store);
+  if (typeof store === 'object') part(parts, THREAD_LOG, () => boundedLog(store, ended));
   if (clock !== undefined) part(parts, CLOCK, () => clock);
   if (model !== undefined && typeof model !== 'string') {
     const given = typeof model === 'function' ? async (ref: string) => partsOf(await model(ref)) : partsOf(model);

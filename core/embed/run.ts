@@ -1,7 +1,7 @@
 import { type AgentSpec, type Clock, messageOf, PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
 import { type Approval, sumOf, type Usage } from '../agent/index.ts';
 import type { Kernel } from '../compose/index.ts';
-import { untilAborted } from '@pith/promises';
+import { keepAliveClock, untilAborted } from '@pith/promises';
 import { ANSWERS, isAnswer } from './checked-options.ts';
 import { EMBEDDED } from './embedded.ts';
 import { RunEvents } from './events.ts';
@@ -35,6 +35,9 @@ type Performer = Pick<RunRequest, 'agent' | 'userId' | 'model'>;
 
 /** An answer that is no JSON value of the schema is asked for again so often. */
 const REPAIRS = 2;
+
+/** So long may runs take to end in order once they are aborted: a store may hang. */
+export const ENDING_MS = 500;
 
 /** Begins a run. */
 export function startRun<Output>(request: RunRequest, ports: RunPorts): Run<Output> {
@@ -83,11 +86,19 @@ class RunningRun {
   }
 
   async run(): Promise<RunResult> {
+    const late = new AbortController();
+    let cancel: (() => void) | undefined;
+    const onAbort = () => void (cancel = keepAliveClock.after(ENDING_MS, () => late.abort()));
+    if (this.signal.aborted) onAbort();
+    else this.signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await this.#turns();
+      return await untilAborted(this.#turns(), late.signal);
     } catch (error) {
       if (this.signal.aborted) return this.#result('aborted', []);
       throw error;
+    } finally {
+      this.signal.removeEventListener('abort', onAbort);
+      cancel?.();
     }
   }
 

@@ -1,4 +1,4 @@
-export { elapsed, systemClock, type Timing } from './machine-clock.ts';
+export { elapsed, keepAliveClock, systemClock, type Timing } from './machine-clock.ts';
 import type { Timing } from './machine-clock.ts';
 
 /** Makes a value when it is first asked for; a failure is retried at the next call. */

@@ -34,6 +34,11 @@ export const systemClock: Timing = {
   after: (ms: number, run: () => void): (() => void) => startTimer(ms, false, run),
 };
 
+/** Timers of the machine that keep the process alive: for what must end before it does. */
+export const keepAliveClock: Pick<Timing, 'after'> = {
+  after: (ms: number, run: () => void): (() => void) => startTimer(ms, true, run),
+};
+
 /** A timer of any length, split into parts that Node supports. Returns its cancel function. */
 function startTimer(ms: number, keepsAlive: boolean, run: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;

@@ -124,22 +124,23 @@ export class Copies {
   /** Reads what has been added since it was read last. */
   async #restore(copy: Copy, fence: Fence, signal?: AbortSignal): Promise<void> {
     await (signal === undefined ? copy.written() : untilAborted(copy.written(), signal));
-    if (copy.failure === null && copy.length > 0) {
-      const [last, ...added] = await this.#read(copy.id, copy.length - 1, signal);
-      if (last === copy.last) return this.#replay(copy, added, fence);
-    }
-    const entries = await this.#read(copy.id, 0, signal);
+    if (copy.failure === null && copy.length > 0 && (await this.#readOn(copy, fence, signal))) return;
     await this.#forget(copy, fence);
-    await this.#replay(copy, entries, fence);
+    await this.#readOn(copy, fence, signal);
   }
 
-  async #read(id: string, from: number, signal?: AbortSignal): Promise<readonly string[]> {
-    const found: string[] = [];
-    for (;;) {
-      const reading = answered(id, 'read', () => this.log.read(id, from + found.length, PAGE));
-      const page = await (signal === undefined ? reading : untilAborted(reading, signal));
-      for (const entry of page) found.push(entry);
-      if (page.length < PAGE) return found;
+  /** Reads from its last entry on, page by page. False: the log has another entry there. */
+  async #readOn(copy: Copy, fence: Fence, signal?: AbortSignal): Promise<boolean> {
+    let from = Math.max(copy.length - 1, 0);
+    for (let before: readonly string[] | null = null; ;) {
+      const reading = answered(copy.id, 'read', () => this.log.read(copy.id, from, PAGE));
+      const page: readonly string[] = await (signal === undefined ? reading : untilAborted(reading, signal));
+      if (page.length > PAGE || (page.length === PAGE && page.every((entry, at) => entry === before?.[at])))
+        throw failed(copy.id, "'read' failed", `it does not give the entries after the first ${from}, at most ${PAGE}`);
+      if (before === null && copy.length > 0 && page[0] !== copy.last) return false;
+      await this.#replay(copy, page.slice(copy.length - from), fence);
+      if (page.length < PAGE) return true;
+      [from, before] = [from + page.length, page];
     }
   }
 
@@ -280,6 +281,7 @@ async function answered<T>(threadId: string, what: keyof ThreadLog, ask: () => P
   try {
     return await ask();
   } catch (error) {
+    if (error instanceof PithError && error.code === 'aborted') throw error; // it was closed
     throw failed(threadId, `'${what}' failed`, error);
   }
 }

@@ -400,6 +400,31 @@ describe('U45 a program with a store of its own', () => {
     expect([(await run).status, (await resumed).status]).toEqual(['aborted', 'aborted']);
   });
 
+  it('U45 U47 a run whose entry is never added ends with its signal and with close', async () => {
+    const log = { ...mapLog(), append: () => new Promise<never>(() => undefined) };
+    const { pith } = await pithWith(log, []);
+    const stop = new AbortController();
+    const [stopped, closed] = [pith.run('hi', { thread: 's', signal: stop.signal }).result, pith.run('hi', { thread: 'c' }).result];
+    stop.abort();
+    expect((await stopped).status).toBe('aborted');
+    await pith.close();
+    expect((await closed).status).toBe('aborted');
+  });
+
+  it.each([
+    ['repeats a page', (all: readonly string[]) => all.slice(0, 500)],
+    ['gives more than it is asked for', (all: readonly string[]) => all],
+  ])('U45 a log that %s ends the run, and is not read for ever', async (_, give) => {
+    const entry = readFileSync('test/fixtures/thread-log-1/entries.jsonl', 'utf8').split('\n')[0]!;
+    const rename = JSON.stringify({ v: 1, at: 0, do: 'rename', with: ['bills', 'Bills'] });
+    const all = [entry, ...Array.from({ length: 700 }, () => rename)];
+    const { pith } = await pithWith({ ...mapLog(), read: async () => give(all) }, []);
+    await expect(pith.run('hi', { thread: 'bills' }).result).rejects.toMatchObject({
+      code: 'database_failed',
+      message: expect.stringContaining('it does not give the entries after the first') as unknown,
+    });
+  });
+
   it('U45 lists many threads, the newest first, with few reads at once', async () => {
     const log = mapLog();
     const ids = Array.from({ length: 25 }, (_, at) => `t${at}`);
