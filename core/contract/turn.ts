@@ -172,8 +172,8 @@ export type TurnEvent =
       readonly reason: TurnEndReason;
       readonly text: string;
       readonly usage: Usage;
-      /** `retryAfterMs`: after which the model's server takes requests again, as it said. */
-      readonly error?: { readonly code: string; readonly message: string; readonly retryAfterMs?: number };
+      /** The message ends with the cure. `retryAfterMs`: after which the model's server takes requests again, as it said. */
+      readonly error?: { readonly code: string; readonly message: string; readonly cure?: string; readonly retryAfterMs?: number };
     };
 
 /** What a result is a copy of, which compaction should keep. */

@@ -261,6 +261,6 @@ function questionOf({ id, tool, path, input, digest, summary, details, rootThrea
 }
 
 function failureOf({ error }: End): PithError {
-  const { code = 'internal', message = 'the run failed', retryAfterMs } = error ?? {};
-  return new PithError(code, message, retryAfterMs === undefined ? {} : { retryAfterMs });
+  const { code = 'internal', message = 'the run failed', ...rest } = error ?? {};
+  return new PithError(code, message, rest);
 }

@@ -1,4 +1,5 @@
 import type { Clock, LanguageModel, ModelCallOptions, ModelPart } from '../contract/index.ts';
+import { checkedPart } from './checked-part.ts';
 import { askedDelay, mayPass, readFault, type ModelFault } from './fault.ts';
 import { untilAborted } from '@pith/promises';
 
@@ -66,7 +67,7 @@ async function* partsOf(
       signal?.throwIfAborted();
       const next = await wait(iterator.next());
       if (next.done) break;
-      const part = counted(next.value);
+      const part = checkedPart(next.value);
       if (part.type === 'error') throw part.error;
       if (isHeldBack && isPreamble(part)) {
         held.push(part);
@@ -102,29 +103,6 @@ function delayOf(fault: ModelFault, attempt: number, random: () => number, now: 
   const asked = askedDelay(fault, now);
   if (asked !== null) return Math.min(asked, MAX_DELAY_MS);
   return Math.round(Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS) * (0.5 + random() / 2));
-}
-
-/** No answer has more tokens: a larger count is wrong. */
-const MOST_TOKENS = 1e9;
-
-/** The part without impossible token counts. */
-function counted(part: ModelPart): ModelPart {
-  if (part.type !== 'finish') return part;
-  const { inputTokens, outputTokens } = part.usage ?? {};
-  if ([inputTokens?.total, outputTokens?.total].every((total) => total === undefined || isCount(total))) return part;
-  const unknown = {
-    total: undefined,
-    noCache: undefined,
-    cacheRead: undefined,
-    cacheWrite: undefined,
-    text: undefined,
-    reasoning: undefined,
-  };
-  return { ...part, usage: { inputTokens: unknown, outputTokens: unknown } };
-}
-
-function isCount(total: number): boolean {
-  return Number.isInteger(total) && total >= 0 && total <= MOST_TOKENS;
 }
 
 function isPreamble(part: ModelPart): boolean {

@@ -186,7 +186,7 @@ function* endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOut
   if (text !== '' || finish === 'content-filter') return { reason: 'done' };
   const message = `${ref} gave an empty answer`;
   if (turn.progress.text === '')
-    return { reason: 'error', error: { code: 'model_failed', message: `${message}; ask again, or choose another model` } };
+    return { reason: 'error', error: plainFailure(new PithError('model_failed', message, { cure: 'ask again, or choose another model' })) };
   yield { type: 'notice', code: 'answer_empty', message: `${message} after its last tool call` };
   return { reason: 'done' };
 }
@@ -216,8 +216,12 @@ export function plainFailure(error: unknown, fallback = 'internal'): NonNullable
   const message = messageOf(error);
   const place = error instanceof PithError && error.where !== undefined && !message.includes(error.where) ? ` (${error.where})` : '';
   const { cure, retryAfterMs } = error instanceof PithError ? error : {};
-  const failure = { code: codeOf(error, fallback), message: withCure(`${message}${place}`, cure) };
-  return retryAfterMs === undefined ? failure : { ...failure, retryAfterMs };
+  return {
+    code: codeOf(error, fallback),
+    message: withCure(`${message}${place}`, cure),
+    ...(cure === undefined ? {} : { cure }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
 }
 
 /** Those among the extensions with tools of one turn that may bring others after these calls, or that were late with some. */

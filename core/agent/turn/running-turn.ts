@@ -179,7 +179,7 @@ export interface TurnEnd {
   readonly reason: TurnEndReason;
   /** True when the end has been persisted together with the last step. */
   readonly stored?: boolean;
-  readonly error?: { readonly code: string; readonly message: string; readonly retryAfterMs?: number };
+  readonly error?: Extract<TurnEvent, { type: 'turn-end' }>['error'];
 }
 
 /** One call as the model asked for it. */

@@ -120,6 +120,47 @@ describe('U44 a question', () => {
   });
 });
 
+/** A model that sends these parts, whatever they are, and then says a word. */
+function sending(...parts: readonly unknown[]): EmbeddedModel {
+  const word = [
+    { type: 'text-delta', id: '1', delta: 'done' },
+    { type: 'finish', finishReason: { unified: 'stop' } },
+  ];
+  const answers = [parts, word];
+  return {
+    specificationVersion: 'v3',
+    provider: 'own',
+    modelId: 'odd',
+    doStream: async () => ({ stream: Readable.from(answers.shift() ?? word) }),
+  };
+}
+
+describe('U41 a model', () => {
+  it.each([
+    ['a tool call without the name of a tool', { type: 'tool-call', toolCallId: '1', toolName: 5, input: '{}' }],
+    ["a call of 'write' without an id", { type: 'tool-call', toolName: 'write', input: '{}' }],
+    ["a call of 'write' without an id", { type: 'tool-call', toolCallId: 7, toolName: 'write', input: '{}' }],
+    ['a text-delta whose delta is not a text', { type: 'text-delta', id: '1', delta: {} }],
+    ['a part that is a number', 5],
+  ])('that sends %s has failed, and the error has its cure', async (what, part) => {
+    const { pith } = await pithWith([], { model: sending(part) });
+    await expect(pith.run('write').result).rejects.toMatchObject({
+      code: 'model_failed',
+      message: expect.stringContaining(`the model sent ${what}`),
+      cure: 'correct what gives its answers, or choose another model',
+    });
+  });
+
+  it('may send the input of a call as an object', async () => {
+    const called = { type: 'tool-call', toolCallId: '1', toolName: 'write', input: { text: 'hi' } };
+    const asked: unknown[] = [];
+    const approve = ({ input }: Question) => (asked.push(input), 'yes' as const);
+    const { pith } = await pithWith([], { model: sending(called), approve });
+    expect(await pith.run('write').result).toMatchObject({ status: 'done', text: 'done' });
+    expect(asked).toEqual([{ text: 'hi' }]);
+  });
+});
+
 describe('U47 leaving', () => {
   it('a stream while it waits ends the run', async () => {
     const pith = await createPith({ model: hanging });
