@@ -26,7 +26,7 @@ import { systemClock, within } from '@pith/promises';
 import { isBelow } from '@pith/safe-files';
 import { checkAnswers, checkOptions, checkRun } from './checked-options.ts';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
-import { partsOf } from './models.ts';
+import { HeldThreads } from './held-threads.ts';
 import { agentsOf, assistantOf, refuseUnusable } from './agents.ts';
 import type { EmbeddedSkill, Pith, PithOptions } from './options.ts';
 import { nobody, type RunPorts, startRun } from './run.ts';
@@ -49,10 +49,12 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
   const ports: RunPorts = {
+  const held = new HeldThreads();
     kernel,
     approve,
     limits,
     clock,
+    held,
     closing: closing.signal,
     track(work) {
       const settled = work.then(noop, noop).then(() => void running.delete(settled));
@@ -109,6 +111,7 @@ export async function openPith(options: PithOptions): Promise<Pith> {
       },
       async remove(thread) {
         requireOpen();
+        held.requireFree(thread);
         await kernel.agents.deleteThread(thread);
       },
     },
