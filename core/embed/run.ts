@@ -81,7 +81,7 @@ class RunningRun {
     private readonly events: RunEvents,
     private readonly signal: AbortSignal,
   ) {
-    this.#limits = new RunLimits({ ...ports.limits, ...request.limits });
+    this.#limits = new RunLimits(ports.limits, request.limits ?? {});
   }
 
   async run(): Promise<RunResult> {
