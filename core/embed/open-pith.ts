@@ -27,7 +27,8 @@ import { isBelow } from '@pith/safe-files';
 import { checkAnswers, checkOptions, checkRun } from './checked-options.ts';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
 import { HeldThreads } from './held-threads.ts';
-import { agentsOf, assistantOf, refuseUnusable } from './agents.ts';
+import { partsOf } from './models.ts';
+import { agentsOf, assistantOf, refuseOtherModel, refuseUnusable } from './agents.ts';
 import type { EmbeddedSkill, Pith, PithOptions } from './options.ts';
 import { nobody, type RunPorts, startRun } from './run.ts';
 import { DELEGATION, SHIPPED } from './shipped.ts';
@@ -82,10 +83,11 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     if (closed !== undefined) throw new PithError('usage', 'this Pith is closed', { cure: 'make another one' });
   };
   return {
-    run(text, options = {}) {
+    run(text, given = {}) {
       requireOpen();
-      checkRun('run', options);
-      const { thread = randomUUID(), agent, output, ...rest } = options;
+      checkRun('run', given);
+      const { thread = randomUUID(), agent, output, ...rest } = given;
+      refuseOtherModel(options.model, rest.model, 'run.model');
       return startRun({ ...rest, text, thread, agent: agentNamed(agent), output }, ports);
     },
     resume(thread, answers = {}, rest = {}) {
