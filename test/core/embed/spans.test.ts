@@ -17,3 +17,14 @@ it('U51 an embedding program that has a tracer provider sees which skill a call 
     attributes: { 'gen_ai.skill.name': 'letters', 'gen_ai.skill.source.uri': expect.stringMatching(/^file:.*\/letters$/u) as unknown },
   });
 });
+
+it.each([
+  ['without', {}],
+  ['with', { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' }],
+])('U51 its spans %s texts: the variable comes in `env`', async (how, env) => {
+  const spans = collectSpans();
+  const { model } = scriptedModel([{ text: 'Ahoy!' }]);
+  await using pith = await createPith({ model, env });
+  await pith.run('write a letter').result;
+  expect(JSON.stringify(spans).includes('write a letter')).toBe(how === 'with');
+});
