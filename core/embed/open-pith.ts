@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { type AgentSpec, PithError, ServiceProvider, SkillProvider } from '../contract/index.ts';
+import { type AgentSpec, codeOf, PithError, ServiceProvider, SkillProvider } from '../contract/index.ts';
 import {
   CLOCK,
   createKernel,
@@ -24,6 +24,7 @@ import { type Trust, trustOf } from '../trust/index.ts';
 import { overlay } from '@pith/plain-data';
 import { systemClock, within } from '@pith/promises';
 import { isBelow } from '@pith/safe-files';
+import { checkLimit, checkText, checkThread } from './checked-arguments.ts';
 import { checkAnswers, checkOptions, checkRun } from './checked-options.ts';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
 import { HeldThreads } from './held-threads.ts';
@@ -49,8 +50,8 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   });
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
-  const ports: RunPorts = {
   const held = new HeldThreads();
+  const ports: RunPorts = {
     kernel,
     approve,
     limits,
@@ -85,13 +86,16 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   return {
     run(text, given = {}) {
       requireOpen();
+      checkText(text);
       checkRun('run', given);
       const { thread = randomUUID(), agent, output, ...rest } = given;
+      checkThread('run', thread);
       refuseOtherModel(options.model, rest.model, 'run.model');
       return startRun({ ...rest, text, thread, agent: agentNamed(agent), output }, ports);
     },
     resume(thread, answers = {}, rest = {}) {
       requireOpen();
+      checkThread('resume', thread);
       checkRun('resume', rest);
       checkAnswers(answers);
       return startRun({ ...rest, text: null, thread, answers, agent: agentNamed(undefined) }, ports);
@@ -105,14 +109,17 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     threads: {
       async list(limit = 100) {
         requireOpen();
+        checkLimit(limit);
         return (await kernel.threads.list(limit)).map(({ id, title }) => ({ id, title }));
       },
       async messages(thread) {
         requireOpen();
+        checkThread('threads.messages', thread);
         return (await kernel.threads.load(thread))?.messages.map(({ message }) => message) ?? null;
       },
       async remove(thread) {
         requireOpen();
+        checkThread('threads.remove', thread);
         held.requireFree(thread);
         await kernel.agents.deleteThread(thread);
       },
@@ -248,8 +255,10 @@ class TemporaryFolder {
   async withSkills(skills: readonly EmbeddedSkill[]): Promise<string> {
     const folder = path.join(this.path, 'skills');
     for (const [at, { id, description, body, files = {} }] of skills.entries()) {
-      if (id !== id.toLowerCase() || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(id))
-        throw new PithError('settings_invalid', `skills: '${id}' is not an id`, { cure: 'use small letters, digits and single hyphens' });
+      if (id.length > LONGEST_ID || id !== id.toLowerCase() || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(id))
+        throw new PithError('settings_invalid', `skills: '${id}' is not an id`, {
+          cure: `use small letters, digits and single hyphens, ${LONGEST_ID} of them at most`,
+        });
       if (skills.findIndex((other) => other.id === id) < at)
         throw new PithError('settings_invalid', `skills: '${id}' is there twice`, { cure: 'rename one of them' });
       const text = `---\nname: ${JSON.stringify(id)}\ndescription: ${JSON.stringify(description)}\n---\n${body}`;
@@ -259,8 +268,16 @@ class TemporaryFolder {
           throw new PithError('settings_invalid', `skills: the file '${name}' of '${id}' is outside of the skill`, {
             cure: 'correct its path',
           });
-        await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-        await writeFile(file, content);
+        try {
+          await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+          await writeFile(file, content);
+        } catch (error) {
+          if (!UNUSABLE_NAME.has(codeOf(error, ''))) throw error;
+          throw new PithError('settings_invalid', `skills: ${JSON.stringify(name)} of '${id}' cannot be the name of a file there`, {
+            cause: error,
+            cure: 'rename it',
+          });
+        }
       }
     }
     return folder;
@@ -270,5 +287,10 @@ class TemporaryFolder {
     return rm(this.path, { recursive: true, force: true });
   }
 }
+
+/** Of a skill. */
+const LONGEST_ID = 64;
+/** What a system says to the name of a file: it contains NUL, is too long, or is that of a folder. */
+const UNUSABLE_NAME: ReadonlySet<string> = new Set(['ERR_INVALID_ARG_VALUE', 'ENAMETOOLONG', 'ENOTDIR', 'EEXIST', 'EISDIR']);
 
 const noop = (): void => undefined;
