@@ -3,6 +3,7 @@ import { type AgentSpec, PithError } from '../contract/index.ts';
 import type { Kernel } from '../compose/index.ts';
 import { DEFAULT_LIMITS } from '../trust/index.ts';
 import { EMBEDDED } from './embedded.ts';
+import { partsOf } from './models.ts';
 import type { EmbeddedAgent, PithOptions } from './options.ts';
 import { policyOf } from './run-limits.ts';
 import { DELEGATION, DELEGATION_TOOLS, SKILL_TOOLS } from './shipped.ts';
@@ -10,6 +11,7 @@ import { DELEGATION, DELEGATION_TOOLS, SKILL_TOOLS } from './shipped.ts';
 /** The agents that a program gives. Throws `settings_invalid`. */
 export function agentsOf(options: PithOptions): readonly AgentSpec[] {
   const { agents = [] } = options;
+  for (const { id, model } of agents) refuseOtherModel(options.model, model, `agents.${id}.model`);
   const ids = agents.map(({ id }) => id);
   const wrong = ids.find((id, at) => !ID.test(id) || ids.indexOf(id) < at);
   if (wrong === undefined) return agents.map((agent) => specOf(agent, options));
@@ -20,6 +22,17 @@ export function agentsOf(options: PithOptions): readonly AgentSpec[] {
 }
 
 const ID = /^[a-z][a-z0-9_-]{0,62}$/u;
+
+/** Throws `settings_invalid` where `asked` is another model than the one that the program gives for all. */
+export function refuseOtherModel(given: PithOptions['model'], asked: string | undefined, where: string): void {
+  if (typeof given !== 'object' || asked === undefined) return;
+  const { provider, modelId } = partsOf(given).model;
+  const only = `${provider}/${modelId}`;
+  if (asked === 'default' || asked === only) return;
+  throw new PithError('settings_invalid', `${where}: '${asked}' would be ignored: createPith was given the model ${only} for everything`, {
+    cure: 'leave it out, or give createPith a function from a reference to a model',
+  });
+}
 
 /** The agent where nobody declares one: it has all tools and skills of the program. */
 export function assistantOf(options: PithOptions): AgentSpec {

@@ -3,7 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { type AgentSpec, PithError, ServiceProvider, SkillProvider } from '../contract/index.ts';
+import { type AgentSpec, codeOf, PithError, ServiceProvider, SkillProvider } from '../contract/index.ts';
 import {
   CLOCK,
   createKernel,
@@ -25,10 +25,12 @@ import { overlay } from '@pith/plain-data';
 import { keepAliveClock, systemClock, untilAborted, within } from '@pith/promises';
 import { isBelow } from '@pith/safe-files';
 import { boundedLog } from './bounded-log.ts';
+import { checkLimit, checkText, checkThread } from './checked-arguments.ts';
 import { checkAnswers, checkOptions, checkRun } from './checked-options.ts';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
+import { HeldThreads } from './held-threads.ts';
 import { partsOf } from './models.ts';
-import { agentsOf, assistantOf, refuseUnusable } from './agents.ts';
+import { agentsOf, assistantOf, refuseOtherModel, refuseUnusable } from './agents.ts';
 import type { EmbeddedSkill, Pith, PithOptions } from './options.ts';
 import { ENDING_MS, nobody, questionOf, type RunPorts, startRun } from './run.ts';
 import { DELEGATION, SHIPPED } from './shipped.ts';
@@ -47,11 +49,13 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   });
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
+  const held = new HeldThreads();
   const ports: RunPorts = {
     kernel,
     approve,
     limits,
     clock,
+    held,
     closing: closing.signal,
     track(work) {
       const settled = work.then(noop, noop).then(() => void running.delete(settled));
@@ -81,14 +85,18 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   };
   const untilClosed = <T>(work: Promise<T>): Promise<T> => untilAborted(work, AbortSignal.any([closing.signal])); // no listeners pile up at one
   return {
-    run(text, options = {}) {
+    run(text, given = {}) {
       requireOpen();
-      checkRun('run', options);
-      const { thread = randomUUID(), agent, output, ...rest } = options;
+      checkText(text);
+      checkRun('run', given);
+      const { thread = randomUUID(), agent, output, ...rest } = given;
+      checkThread('run', thread);
+      refuseOtherModel(options.model, rest.model, 'run.model');
       return startRun({ ...rest, text, thread, agent: agentNamed(agent), output }, ports);
     },
     resume(thread, answers = {}, rest = {}) {
       requireOpen();
+      checkThread('resume', thread);
       checkRun('resume', rest);
       checkAnswers(answers);
       const request = { ...rest, text: null, thread, answers, agent: agentNamed(undefined) };
@@ -96,6 +104,7 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     },
     async questions(thread) {
       requireOpen();
+      checkThread('questions', thread);
       return (await untilClosed(kernel.approvals.list(thread))).map(questionOf);
     },
     async skills() {
@@ -107,14 +116,18 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     threads: {
       async list(limit = 100) {
         requireOpen();
+        checkLimit(limit);
         return (await untilClosed(kernel.threads.list(limit))).map(({ id, title }) => ({ id, title }));
       },
       async messages(thread) {
         requireOpen();
+        checkThread('threads.messages', thread);
         return (await untilClosed(kernel.threads.load(thread)))?.messages.map(({ message }) => message) ?? null;
       },
       async remove(thread) {
         requireOpen();
+        checkThread('threads.remove', thread);
+        held.requireFree(thread);
         await untilClosed(kernel.agents.deleteThread(thread));
       },
     },
@@ -290,8 +303,10 @@ class TemporaryFolder {
   async withSkills(skills: readonly EmbeddedSkill[]): Promise<string> {
     const folder = path.join(this.path, 'skills');
     for (const [at, { id, description, body, files = {} }] of skills.entries()) {
-      if (id !== id.toLowerCase() || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(id))
-        throw new PithError('settings_invalid', `skills: '${id}' is not an id`, { cure: 'use small letters, digits and single hyphens' });
+      if (id.length > LONGEST_ID || id !== id.toLowerCase() || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(id))
+        throw new PithError('settings_invalid', `skills: '${id}' is not an id`, {
+          cure: `use small letters, digits and single hyphens, ${LONGEST_ID} of them at most`,
+        });
       if (skills.findIndex((other) => other.id === id) < at)
         throw new PithError('settings_invalid', `skills: '${id}' is there twice`, { cure: 'rename one of them' });
       const text = `---\nname: ${JSON.stringify(id)}\ndescription: ${JSON.stringify(description)}\n---\n${body}`;
@@ -301,8 +316,16 @@ class TemporaryFolder {
           throw new PithError('settings_invalid', `skills: the file '${name}' of '${id}' is outside of the skill`, {
             cure: 'correct its path',
           });
-        await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-        await writeFile(file, content);
+        try {
+          await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+          await writeFile(file, content);
+        } catch (error) {
+          if (!UNUSABLE_NAME.has(codeOf(error, ''))) throw error;
+          throw new PithError('settings_invalid', `skills: ${JSON.stringify(name)} of '${id}' cannot be the name of a file there`, {
+            cause: error,
+            cure: 'rename it',
+          });
+        }
       }
     }
     return folder;
@@ -312,5 +335,10 @@ class TemporaryFolder {
     return rm(this.path, { recursive: true, force: true });
   }
 }
+
+/** Of a skill. */
+const LONGEST_ID = 64;
+/** What a system says to the name of a file: it contains NUL, is too long, or is that of a folder. */
+const UNUSABLE_NAME: ReadonlySet<string> = new Set(['ERR_INVALID_ARG_VALUE', 'ENAMETOOLONG', 'ENOTDIR', 'EEXIST', 'EISDIR']);
 
 const noop = (): void => undefined;

@@ -140,6 +140,7 @@ export interface RunOptions<Output = unknown> {
   readonly agent?: string;
   readonly model?: string;
   readonly signal?: AbortSignal;
+  /** They make those of `createPith` smaller, never larger. */
   readonly limits?: Limits;
   readonly userId?: string;
   /** What the answer must be: the model is told, and asked again where it is not, at most twice. */

@@ -19,9 +19,14 @@ export function policyOf({ steps, toolCalls, tokens, ms }: Omit<Limits, 'cost'>)
   };
 }
 
-/** The limits of a run, which its turns share. */
+/** The limits of a run, which its turns share: where several set one, the smallest holds. */
 export class RunLimits {
-  constructor(private left: Limits) {}
+  private left: Limits;
+
+  constructor(...given: readonly Limits[]) {
+    const set = given.flatMap((limits) => (Object.entries(limits) as [keyof Limits, number | undefined][]).filter(isSet));
+    this.left = set.reduce<Limits>((least, [key, amount]) => ({ ...least, [key]: Math.min(amount, least[key] ?? amount) }), {});
+  }
 
   spend(used: Limits): void {
     const { left } = this;
@@ -40,4 +45,8 @@ export class RunLimits {
     const { cost } = this.left;
     return { limits: policyOf(this.left), ...(cost === undefined ? {} : { maxCost: cost }) };
   }
+}
+
+function isSet(entry: readonly [keyof Limits, number | undefined]): entry is [keyof Limits, number] {
+  return entry[1] !== undefined;
 }

@@ -5,6 +5,7 @@ import { keepAliveClock, untilAborted } from '@pith/promises';
 import { ANSWERS, isAnswer } from './checked-options.ts';
 import { EMBEDDED } from './embedded.ts';
 import { RunEvents } from './events.ts';
+import type { HeldThreads } from './held-threads.ts';
 import type { Approve, ApproveAnswer, Limits, Question, Run, RunOptions, RunResult } from './options.ts';
 import { outputIn, outputInstructions, OutputInvalid, outputQuestion } from './output.ts';
 import { limitOf, RunLimits } from './run-limits.ts';
@@ -16,6 +17,7 @@ export interface RunPorts {
   readonly approve: Approve;
   readonly limits: Limits;
   readonly clock: Pick<Clock, 'now'>;
+  readonly held: HeldThreads;
   /** Aborts when `close` is called. */
   readonly closing: AbortSignal;
   /** Until it has ended, `close` waits for it. */
@@ -45,7 +47,7 @@ export function startRun<Output>(request: RunRequest, ports: RunPorts): Run<Outp
   const signal = AbortSignal.any([aborting.signal, ports.closing, ...(request.signal === undefined ? [] : [request.signal])]);
   const events = new RunEvents(() => aborting.abort(new PithError('aborted', 'the loop over the run was left')));
   const running = new RunningRun(request, ports, events, signal);
-  const result = running.run() as Promise<RunResult<Output>>;
+  const result = ports.held.hold(request.thread, () => running.run()) as Promise<RunResult<Output>>;
   ports.track(
     result.then(
       () => events.end(null),
@@ -82,7 +84,7 @@ class RunningRun {
     private readonly events: RunEvents,
     private readonly signal: AbortSignal,
   ) {
-    this.#limits = new RunLimits({ ...ports.limits, ...request.limits });
+    this.#limits = new RunLimits(ports.limits, request.limits ?? {});
   }
 
   async run(): Promise<RunResult> {

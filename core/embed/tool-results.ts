@@ -1,7 +1,10 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
-import { type JsonValue, toolError, toolResult } from '../contract/index.ts';
+import { type JsonValue, PithError, toolError, toolResult } from '../contract/index.ts';
 
-/** What a tool of the AI SDK answers: its value, or the last of several, which are the states on the way to it. null: it answered nothing. */
+/**
+ * What a tool of a program answers: its value, or the last of several, which are the states on the way to it. null: it answered nothing.
+ * Rejects `not_serialisable` where nothing of the value would be left.
+ */
 export async function lastOf(answer: unknown, signal: AbortSignal): Promise<unknown> {
   let value: unknown = await answer;
   if (typeof value === 'object' && value !== null && Symbol.asyncIterator in value) {
@@ -13,7 +16,17 @@ export async function lastOf(answer: unknown, signal: AbortSignal): Promise<unkn
       value = state;
     }
   }
+  if (isEmptied(value))
+    throw new PithError('not_serialisable', `the answer is a ${value.constructor.name}, of which JSON says nothing`, {
+      cure: 'answer with text or plain values',
+    });
   return value === undefined ? null : value;
+}
+
+/** An object of a class that keeps what it has where JSON does not see it, such as a Response. */
+function isEmptied(value: unknown): value is object {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value) || 'toJSON' in value) return false;
+  return Object.keys(value).length === 0 && typeof value.constructor === 'function' && value.constructor !== Object;
 }
 
 interface ContentPart {

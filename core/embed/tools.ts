@@ -14,7 +14,12 @@ export function toolsOf(given: Readonly<Record<string, EmbeddedTool>>): readonly
 
 function toolOf(name: string, given: EmbeddedTool): Tool {
   if (typeof given === 'function')
-    return defineTool({ name, description: name.replaceAll(/[_-]/gu, ' '), input: z.object({}), execute: (_, call) => given(call) });
+    return defineTool({
+      name,
+      description: name.replaceAll(/[_-]/gu, ' '),
+      input: z.object({}),
+      execute: (_, call) => lastOf(given(call), call.signal),
+    });
   if ('kind' in given) return { ...given, name };
   const { description = '', inputSchema = { type: 'object', properties: {} }, needsApproval, effect, timeoutMs } = given;
   const { execute, toModelOutput } = given;

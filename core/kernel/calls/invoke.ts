@@ -28,12 +28,11 @@ export async function invoke(
 ): Promise<unknown> {
   const { id } = generation.declaration;
   const act = prepared(wire, generation, operation, values);
+  const late = `took longer than ${timeoutMs} ms and was cut`;
   const timedOut = (): PithError =>
-    new PithError(
-      phase === 'tool call' ? 'tool_timeout' : 'provider_timeout',
-      `${operation} of '${id}' took longer than ${timeoutMs} ms and was cut`,
-      { retryable: true },
-    );
+    phase === 'tool call'
+      ? new PithError('tool_timeout', `the tool '${String(values[0])}' of '${id}' ${late}, as its timeoutMs says`, { retryable: true })
+      : new PithError('provider_timeout', `${operation} of '${id}' ${late}`, { retryable: true });
   const caller = waitsForEnd ? undefined : signal;
   const result = await generation.calls.run({ timeoutMs, timedOut, signal: caller }, async (callSignal) => {
     const ending = waitsForEnd && signal ? AbortSignal.any([callSignal, signal]) : callSignal;

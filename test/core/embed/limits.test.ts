@@ -34,6 +34,15 @@ it('U47 a limit of cost cuts an answer that runs beyond it', async () => {
   expect(await pith.run('go', { limits }).result).toMatchObject({ status: 'limit', usage: { outputTokens: expect.any(Number) } });
 });
 
+it.each([
+  ['left out', { cost: undefined as never }],
+  ['larger', { cost: 5, steps: 10 }],
+])('U47 the smaller of two limits holds: that of the run is %s', async (_, limits) => {
+  const { pith, model } = await pithWith([LOOK, LOOK, LOOK], { settings, limits: { cost: 0.04 } });
+  expect(await pith.run('hi', { limits }).result).toMatchObject({ status: 'limit' });
+  expect(model.requests).toHaveLength(2);
+});
+
 it('U47 a limit of cost that cannot be kept is refused before anything is sent', async () => {
   const { pith, model } = await pithWith([{ text: 'ok' }]);
   await expect(pith.run('hi', { limits: { cost: 1 } }).result).rejects.toMatchObject({

@@ -194,6 +194,73 @@ describe('U41 a model', () => {
   });
 });
 
+describe('U46 a run in the thread of the run that calls it', () => {
+  const busy = { code: 'thread_busy', cure: 'use another thread, or wait until that run has ended' };
+
+  it('is refused at once in a tool, as is removing the thread; one in another thread is not', async () => {
+    const found: unknown[] = [];
+    const tools = {
+      nest: async () => {
+        const runs = ['outer', 'inner'].map((thread) => pith.run('again', { thread }).result);
+        found.push(...(await Promise.allSettled([...runs, pith.threads.remove('outer')])));
+        return 'nested';
+      },
+    };
+    const script = [{ calls: [{ name: 'nest', input: {} }] }, { text: 'inner' }, { text: 'outer' }, { text: 'after' }];
+    const { pith } = await pithWith(script, { tools });
+    expect(await pith.run('begin', { thread: 'outer' }).result).toMatchObject({ status: 'done', text: 'outer' });
+    expect(found).toMatchObject([{ reason: busy }, { value: { status: 'done', text: 'inner' } }, { reason: busy }]);
+    expect(await pith.run('more', { thread: 'outer' }).result).toMatchObject({ text: 'after' });
+  });
+
+  it('leaves the question open that is being asked', async () => {
+    const found: unknown[] = [];
+    const approve = async (question: Question) => {
+      found.push(...(await Promise.allSettled([pith.run('again', { thread: question.thread }).result])));
+      return 'yes' as const;
+    };
+    const { pith } = await pithWith([ask('hi'), { text: 'done' }], { approve });
+    expect(await pith.run('write').result).toMatchObject({ status: 'done', text: 'done' });
+    expect(found).toMatchObject([{ reason: busy }]);
+  });
+});
+
+describe('U47 an argument of the wrong type', () => {
+  const wrong = (message: unknown) => expect.objectContaining({ code: 'settings_invalid', message, cure: expect.any(String) });
+
+  it('is refused before anything runs', async () => {
+    const { pith, model } = await pithWith([{ text: 'done' }]);
+    const given: readonly (readonly [() => unknown, string])[] = [
+      [() => pith.run(5 as never), 'run: the text is a number'],
+      [() => pith.run({} as never), 'run: the text is an object'],
+      [() => pith.run(null as never, { thread: 't' }), 'run: the text is null'],
+      [() => pith.run('hi', { thread: 'a\0b' }), 'run: "a\\u0000b" cannot be a thread'],
+      [() => pith.resume(undefined as never), 'resume: the thread is undefined'],
+    ];
+    for (const [call, message] of given) expect(call).toThrow(wrong(message));
+    await expect(pith.threads.messages(undefined as never)).rejects.toEqual(wrong('threads.messages: the thread is undefined'));
+    await expect(pith.threads.remove('')).rejects.toEqual(wrong('threads.remove: "" cannot be a thread'));
+    for (const limit of ['x', 1.5, -1, 0])
+      await expect(pith.threads.list(limit as never)).rejects.toMatchObject({ code: 'settings_invalid' });
+    expect(model.requests).toEqual([]);
+  });
+
+  it.each([
+    ['with NUL', { 'a\0b': '' }],
+    ['that is a folder, too', { 'x/y': '', x: '' }],
+    ['below another file', { x: '', 'x/y': '' }],
+    ['that is too long', { ['n'.repeat(300)]: '' }],
+  ])('is a skill with the name of a file %s', async (_, files) => {
+    const skill = { id: 'letters', description: 'Writes letters.', body: 'Say ahoy.', files };
+    await expect(pithWith([], { skills: [skill] })).rejects.toEqual(
+      wrong(expect.stringMatching(/^skills: ".*" of 'letters' cannot be the name of a file there$/u)),
+    );
+    await expect(pithWith([], { skills: [{ ...skill, files: {}, id: 'a'.repeat(300) }] })).rejects.toEqual(
+      wrong(expect.stringMatching(/^skills: 'a+' is not an id$/u)),
+    );
+  });
+});
+
 describe('U47 leaving', () => {
   it('a stream while it waits ends the run', async () => {
     const pith = await createPith({ model: hanging });

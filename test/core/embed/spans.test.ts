@@ -33,3 +33,14 @@ it('U45 U51 a turn that goes on in another process, over a store of the program,
   expect(turns).toHaveLength(2);
   expect(new Set(turns.map(({ traceId }) => traceId)).size).toBe(1);
 });
+
+it.each([
+  ['without', {}],
+  ['with', { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' }],
+])('U51 its spans %s texts: the variable comes in `env`', async (how, env) => {
+  const spans = collectSpans();
+  const { model } = scriptedModel([{ text: 'Ahoy!' }]);
+  await using pith = await createPith({ model, env });
+  await pith.run('write a letter').result;
+  expect(JSON.stringify(spans).includes('write a letter')).toBe(how === 'with');
+});

@@ -32,6 +32,52 @@ const OWN = {
   },
 } as const;
 
+describe('U40 a function as a tool', () => {
+  it('may answer with several states, too', async () => {
+    const { told } = await called(async function* () {
+      yield 'looking';
+      yield 'found';
+    });
+    expect([told.includes('found'), told.includes('looking')]).toEqual([true, false]);
+  });
+
+  it.each([
+    ['Response', () => new Response('text')],
+    ['WeakMap', () => new WeakMap()],
+  ])('is told that a %s is not an answer', async (name, tool) => {
+    const { result } = await called(tool);
+    expect(result).toMatchObject({
+      ok: false,
+      error: { code: 'not_serialisable', message: expect.stringContaining(`the answer is a ${name}, of which JSON says nothing`) },
+    });
+  });
+});
+
+it('U40 a tool that takes too long is named, with what sets its time', async () => {
+  const { result } = await called({ timeoutMs: 5, execute: () => new Promise<never>(() => undefined) });
+  expect(result?.error).toEqual({
+    code: 'tool_timeout',
+    message: expect.stringContaining("the tool 'one' of 'embedded' took longer than 5 ms and was cut, as its timeoutMs says"),
+  });
+});
+
+describe('U40 a model for everything', () => {
+  const refused = (where: string) => ({
+    code: 'settings_invalid',
+    message: expect.stringMatching(new RegExp(`^${where}: 'other/one' would be ignored`, 'u')),
+    cure: expect.stringContaining('leave it out'),
+  });
+
+  it('is not changed by an agent or a run, which is said', async () => {
+    const { model } = scriptedModel([{ text: 'done' }]);
+    const agent = { id: 'first', model: 'other/one' };
+    await expect(createPith({ model, agents: [agent] })).rejects.toMatchObject(refused('agents.first.model'));
+    const { pith } = await pithWith([{ text: 'done' }], { agents: [{ ...agent, model: 'default' }] });
+    expect(() => pith.run('hi', { model: 'other/one' })).toThrow(expect.objectContaining(refused('run.model')));
+    expect(await pith.run('hi', { model: 'scripted/scripted' }).result).toMatchObject({ status: 'done' });
+  });
+});
+
 describe('U40 tools of the AI SDK', () => {
   it('may answer with several states: the last counts', async () => {
     const tool = {
