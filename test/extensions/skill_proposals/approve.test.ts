@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { BETTER, codeOf, LETTERS, proposalsKernel, step } from './proposals-kernel.ts';
 
@@ -140,13 +141,20 @@ describe('approving a proposal', () => {
 
   it('P6 of two processes that approve at once, one applies it and the other finds it done', async () => {
     const one = await proposalsKernel();
-    const id = await one.proposed();
     const other = await proposalsKernel({}, { sandbox: one.pith.sandbox, files: {} });
-    await one.show(id);
-    const approve = (kernel: typeof one) => kernel.run(['skills', 'proposals', 'approve', id]);
-    const texts = (await Promise.all([approve(one), approve(other)])).map(({ text }) => text).sort();
-    expect(texts).toEqual([expect.stringContaining('Applied to letters'), `${id} is already approved.`]);
-    expect(one.skill()).toBe(CHANGED);
+    const approve = (kernel: typeof one, id: string) => kernel.run(['skills', 'proposals', 'approve', id]);
+    for (let round = 0; round < 10; round += 1) {
+      writeFileSync(one.place('skills/letters/SKILL.md'), LETTERS);
+      const id = await one.proposed(step(`in tone ${round}`));
+      await one.show(id);
+      const later = async () => {
+        for (let turn = 0; turn < round * 3; turn += 1) await setImmediate();
+        return approve(other, id);
+      };
+      const texts = (await Promise.all([approve(one, id), later()])).map(({ text }) => text).sort();
+      expect(texts, `round ${round}`).toEqual([expect.stringContaining('Applied to letters'), `${id} is already approved.`]);
+      expect(one.skill()).toContain(`in tone ${round}`);
+    }
   });
 
   it('P6 of two proposals for the same lines the second is a conflict once the first is in place', async () => {

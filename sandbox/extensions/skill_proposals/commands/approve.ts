@@ -18,6 +18,38 @@ interface Asked {
 }
 
 export function approve(context: Context, decisions: Decisions, shown: Shown): Command {
+  const applied = async (entry: Entry, asked: Asked, io: CommandIO, signal?: AbortSignal) => {
+    if (entry.state !== 'malformed') decisions.proposals.requireMove(entry, 'apply');
+    const review = await decisions.review(entry);
+    if ('problems' in review) {
+      printMisfit(review, io, context.clock.now());
+      throw new PithError(
+        'proposal_conflict',
+        printableLine(`'${entry.id}' does not fit the skill as it is now: ${review.problems[0]?.split('\n', 1)[0]}`),
+        {
+          cure: `change the skill by hand, or reject it with: pith skills proposals reject ${entry.id}`,
+        },
+      );
+    }
+    if (review.fit.isDone) return superseded(await decisions.supersede(entry.id), io);
+    requireMeasured(review, asked);
+    const isAgreed = await agreed(review, asked, { io, shown, now: context.clock.now() });
+    if (!isAgreed) {
+      io.json(entryJson(entry));
+      io.print('Nothing was changed.');
+      return 1;
+    }
+    const done = await decisions.approve(review, 'person', signal);
+    await shown.forget(entry.id);
+    const now = await decisions.proposals.find(entry.id);
+    if (done === 'already') return already(now, io);
+    io.json(entryJson(now));
+    const { to } = review.fit.version;
+    const skill = printableLine(review.proposal.skill);
+    const undo = await undoOf(context, review);
+    io.print(`Applied to ${skill}${to === null ? '' : `, version ${printableLine(to)}`}. Undo it with: pith skills ${undo}`);
+    return 0;
+  };
   return {
     path: 'skills proposals approve',
     needsTrust: true,
@@ -39,37 +71,13 @@ export function approve(context: Context, decisions: Decisions, shown: Shown): C
         yes: options['yes'] === true,
       };
       const entry = await decisions.proposals.find(String(id));
-      if (entry.state === 'approved') return already(entry, io);
-      if (entry.state !== 'malformed') decisions.proposals.requireMove(entry, 'apply');
-      const review = await decisions.review(entry);
-      if ('problems' in review) {
-        printMisfit(review, io, context.clock.now());
-        throw new PithError(
-          'proposal_conflict',
-          printableLine(`'${entry.id}' does not fit the skill as it is now: ${review.problems[0]?.split('\n', 1)[0]}`),
-          {
-            cure: `change the skill by hand, or reject it with: pith skills proposals reject ${entry.id}`,
-          },
-        );
+      try {
+        return await applied(entry, asked, io, signal);
+      } catch (error) {
+        const now = await decisions.proposals.find(entry.id);
+        if (now.state === 'approved') return already(now, io); // another process did it meanwhile
+        throw error;
       }
-      if (review.fit.isDone) return superseded(await decisions.supersede(entry.id), io);
-      requireMeasured(review, asked);
-      const isAgreed = await agreed(review, asked, { io, shown, now: context.clock.now() });
-      if (!isAgreed) {
-        io.json(entryJson(entry));
-        io.print('Nothing was changed.');
-        return 1;
-      }
-      const done = await decisions.approve(review, 'person', signal);
-      await shown.forget(entry.id);
-      const now = await decisions.proposals.find(entry.id);
-      if (done === 'already') return already(now, io);
-      io.json(entryJson(now));
-      const { to } = review.fit.version;
-      const skill = printableLine(review.proposal.skill);
-      const undo = await undoOf(context, review);
-      io.print(`Applied to ${skill}${to === null ? '' : `, version ${printableLine(to)}`}. Undo it with: pith skills ${undo}`);
-      return 0;
     },
   };
 }
