@@ -10,8 +10,8 @@ app.post('/chat', express.json(), async (request, response) => {
   // Your login says who this is: a thread whose name clients choose is open to all of them.
   const user = request.get('x-user');
   const text = request.body?.text;
-  if (user === undefined) return response.status(401).end();
-  if (typeof text !== 'string') return response.status(400).end();
+  if (!user) return response.status(401).end();
+  if (!text || typeof text !== 'string') return response.status(400).end();
 
   const leaving = new AbortController();
   response.on('close', () => leaving.abort());

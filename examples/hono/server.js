@@ -11,9 +11,9 @@ const app = new Hono();
 app.post('/chat', async (context) => {
   // Your login says who this is: a thread whose name clients choose is open to all of them.
   const user = context.req.header('x-user');
-  const { text } = await context.req.json().catch(() => ({}));
-  if (user === undefined) return context.body(null, 401);
-  if (typeof text !== 'string') return context.body(null, 400);
+  const text = (await context.req.json().catch(() => null))?.text;
+  if (!user) return context.body(null, 401);
+  if (!text || typeof text !== 'string') return context.body(null, 400);
 
   return streamSSE(context, async (stream) => {
     const leaving = new AbortController();

@@ -12,7 +12,10 @@ const server = createServer(async (incoming, outgoing) => {
   const headers = /** @type {Record<string, string>} */ (incoming.headers);
   const body = Readable.toWeb(incoming);
   const request = new Request('http://localhost/chat', { method: 'POST', headers, body, signal: leaving.signal, duplex: 'half' });
-  const response = await POST(request);
+  const response = await POST(request).catch((error) => {
+    console.error(error);
+    return new Response(null, { status: 500 });
+  });
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) return outgoing.end();
   await pipeline(response.body, outgoing).catch(() => leaving.abort()); // the client has left

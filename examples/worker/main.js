@@ -7,7 +7,11 @@ const worker = new Worker(new URL('worker.js', import.meta.url));
 worker.on('message', (message) => console.log(JSON.stringify(message)));
 
 const jobs = createInterface({ input: process.stdin });
-jobs.on('line', (line) => worker.postMessage(JSON.parse(line)));
+jobs.on('line', (line) => {
+  const job = jobIn(line);
+  if (job === null) console.log(JSON.stringify({ status: 'failed', message: `not a job: ${line}` }));
+  else worker.postMessage(job);
+});
 jobs.on('close', () => worker.postMessage('finish'));
 
 for (const signal of ['SIGINT', 'SIGTERM'])
@@ -15,3 +19,13 @@ for (const signal of ['SIGINT', 'SIGTERM'])
     worker.postMessage('stop');
     jobs.close();
   });
+
+/** @param {string} line */
+function jobIn(line) {
+  try {
+    const job = JSON.parse(line);
+    return typeof job === 'object' ? job : null;
+  } catch {
+    return null;
+  }
+}

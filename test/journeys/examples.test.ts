@@ -100,7 +100,8 @@ describe('U40 the examples', () => {
       const { text, end } = await eventsOf(await chat('anna', 'How do returns work?'));
       expect([text, end]).toEqual([expect.stringContaining('Goods come back within 30 days'), { status: 'done' }]);
       expect((await chat(null, 'hello')).status).toBe(401);
-      for (const body of ['{}', '{"text":1}', '{"tex']) expect((await chat('anna', '', { body })).status).toBe(400);
+      expect((await chat('', 'hello')).status).toBe(401);
+      for (const body of ['{}', 'null', '{"text":1}', '{"text":""}', '{"tex']) expect((await chat('anna', '', { body })).status).toBe(400);
       child.kill('SIGTERM');
       expect((await ended).code).toBe(0);
     },
@@ -213,9 +214,10 @@ describe('U40 the examples', () => {
 
   it('U40 worker: offline, it does all jobs of a file and ends', async () => {
     const { child, out, ended } = await start('worker', 'main.js');
-    child.stdin!.end(await readFile('examples/worker/jobs.jsonl'));
+    child.stdin!.end(`{"id":\n"stop"\nnull\n\n${await readFile('examples/worker/jobs.jsonl', 'utf8')}`);
     expect(await ended).toEqual({ code: 0, err: '' });
-    expect(linesOf(out()).filter((line) => 'status' in line)).toHaveLength(2);
+    const ends = linesOf(out()).flatMap(({ status }) => status ?? []);
+    expect(ends.sort()).toEqual(['done', 'done', 'failed', 'failed', 'failed', 'failed']);
     expect(out()).toContain('30 ');
   });
 });

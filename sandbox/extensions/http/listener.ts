@@ -39,8 +39,10 @@ export async function listen(options: ListenerOptions, signal: AbortSignal): Pro
       requestTimeout: options.config.header_seconds * 1000 + BODY_MS,
       connectionsCheckingInterval: 1000,
     };
-    const server = serve({ fetch: app.fetch, hostname: host, port: options.port, serverOptions }, ({ port }) =>
-      options.listening(port),
+    const server = serve(
+      // Others in this process keep the Request and Response of Node.
+      { fetch: app.fetch, hostname: host, port: options.port, serverOptions, overrideGlobalObjects: false },
+      ({ port }) => options.listening(port),
     ) as Server;
     holdConnections(server, options);
     server.on('error', (error) =>

@@ -81,8 +81,10 @@ const addressIn = ({ text }: Answered) => (JSON.parse(text) as { address: string
 
 describe('the listener of pith serve', () => {
   it('listens to this machine only, and ends with the kernel', async () => {
+    const own = [globalThis.Request, globalThis.Response];
     const { pith, ask, listening, port } = await served();
     expect(await listening()).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+$/u);
+    expect([globalThis.Request, globalThis.Response]).toEqual(own);
     expect(await ask('/health')).toMatchObject({ status: 200, text: 'ok', headers: { 'x-content-type-options': 'nosniff' } });
     const other = Object.values(os.networkInterfaces())
       .flatMap((each) => each ?? [])

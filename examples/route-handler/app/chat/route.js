@@ -5,13 +5,14 @@ import { pith } from '../../pith.js';
 export async function POST(request) {
   // Your login says who this is: a thread whose name clients choose is open to all of them.
   const user = request.headers.get('x-user');
-  const { text } = /** @type {{ text?: unknown }} */ (await request.json().catch(() => ({})));
-  if (user === null) return new Response(null, { status: 401 });
-  if (typeof text !== 'string') return new Response(null, { status: 400 });
+  const body = /** @type {{ text?: unknown } | null} */ (await request.json().catch(() => null));
+  const text = body?.text;
+  if (!user) return new Response(null, { status: 401 });
+  if (!text || typeof text !== 'string') return new Response(null, { status: 400 });
 
   const run = pith.run(text, { thread: user, signal: request.signal });
-  const body = ReadableStream.from(eventsOf(run)).pipeThrough(new TextEncoderStream());
-  return new Response(body, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } });
+  const events = ReadableStream.from(eventsOf(run)).pipeThrough(new TextEncoderStream());
+  return new Response(events, { headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store' } });
 }
 
 /** @param {import('pith/embed').Run} run */
