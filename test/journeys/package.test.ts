@@ -164,6 +164,26 @@ await pith.close();`;
     expect((await readdir(project)).filter((name) => name === 'sandbox' || name === '.pith')).toEqual([]);
   });
 
+  it('U40 U45 the programs of the page on embedding run as they stand', async () => {
+    const page = await readFile('docs/embed.md', 'utf8');
+    const [first, second, third, ...others] = [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, text]) => text!);
+    expect(others).toEqual([]);
+    const programs = {
+      'first.mjs': first!.replace('openai/gpt-5-mini', 'offline/librarian'),
+      'second.mjs': second!,
+      'third.mjs': `const pool = new Map();\n${POSTGRES_LOG}\n${third}`,
+    };
+    await putFiles(project, {
+      'skills/tea/SKILL.md': '---\nname: tea\ndescription: Makes tea. Use for tea.\n---\nPour it.\n',
+      ...programs,
+    });
+    for (const file of Object.keys(programs)) {
+      const ran = await run(process.execPath, [file], { cwd: project });
+      expect(ran.stderr, file).toBe('');
+      expect(ran.stdout, file).toMatch(file === 'third.mjs' ? /^# fail 0$/m : file === 'first.mjs' ? /./ : /^$/);
+    }
+  });
+
   it('U41 an error that a program does not catch is short, with its cure', async () => {
     const text = `import { createPith } from 'pith/embed';\nawait createPith({ modle: 'offline/librarian' });`;
     await writeFile(path.join(project, 'failing.mjs'), text);
@@ -176,3 +196,18 @@ await pith.close();`;
     expect((await chat(['hello'], {}, { uid: NOBODY, gid: NOBODY })).stdout).toContain('offline librarian');
   });
 });
+
+/** What the page leaves to its reader. */
+const POSTGRES_LOG = `class PostgresLog {
+  constructor(threads) { this.threads = threads; }
+  async read(thread, from, limit) { return (this.threads.get(thread) ?? []).slice(from, from + limit); }
+  async append(thread, length, entries) {
+    const held = this.threads.get(thread) ?? [];
+    if (held.length !== length) return false;
+    this.threads.delete(thread);
+    this.threads.set(thread, [...held, ...entries]);
+    return true;
+  }
+  async list(limit) { return [...this.threads.keys()].toReversed().slice(0, limit); }
+  async remove(thread) { this.threads.delete(thread); }
+}`;
