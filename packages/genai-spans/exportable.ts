@@ -4,7 +4,7 @@ import { type AttributeName, type Attributes, ATTRIBUTES, type Values } from './
 type Exported = string | number | boolean | string[];
 export type ExportedAttributes = Readonly<Record<string, Exported>>;
 
-/** Ids and codes have no blanks, and so cannot be a sentence. */
+/** Without blanks it cannot be a sentence. */
 const ID = /^[\w.:/-]{1,128}$/u;
 const CODE = /^[\w.-]{1,64}$/u;
 /** OpenTelemetry's word for an error without a code. */
