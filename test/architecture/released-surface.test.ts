@@ -96,9 +96,10 @@ describe('what people use of the package', () => {
       `'pith run: run(): number' is new, and the list does not say so; ${UPDATE}`,
       `'pith run: run(): void' is gone, and the list does not say so; ${UPDATE}`,
       `'pith stop: stop(): void' is new, and the list does not say so; ${UPDATE}`,
+      "CHANGELOG.md does not have `run`, which is changed since 0.1.0; add it under 'Changed' of what is unreleased",
     ]);
     const updated = updatedList(RELEASED, now);
-    expect(listProblems(updated, now, NOW)).toEqual([]);
+    expect(listProblems(updated, now, { ...NOW, changelog: '`run`' })).toEqual([]);
     expect(parseList(printList(updated))).toEqual(updated);
   });
 
@@ -114,13 +115,27 @@ describe('what people use of the package', () => {
     const updated = updatedList(RELEASED, now);
     expect(listProblems(updated, now, NOW)).toEqual([
       "'pith Tool' is gone since 0.1.0: a removal needs version 0.2.0 in package.json, which has 0.1.0",
-      "'pith Tool' is gone since 0.1.0, and CHANGELOG.md does not name it; add it under 'Removed' of what is unreleased",
+      "CHANGELOG.md does not have `Tool`, which is gone since 0.1.0; add it under 'Removed' of what is unreleased",
     ]);
     expect(listProblems(updated, now, { version: '0.2.0', changelog: '### Removed\n\n- `Tool`' })).toEqual([]);
+    expect(listProblems(updated, now, { version: '0.2.0', changelog: '`ToolGuard`, `Tool.name`' })).toHaveLength(1);
     expect(listProblems(updated, now, { version: '0.1.9', changelog: '`Tool`' })).toHaveLength(1);
     const stable = { ...updated, released: '1.2.0' };
     expect(listProblems(stable, now, { version: '1.3.0', changelog: '`Tool`' })).toHaveLength(1);
     expect(listProblems(stable, now, { version: '2.0.0', changelog: '`Tool`' })).toEqual([]);
+  });
+
+  it('U50 an overload that is gone is a removal, one that is changed is a change', () => {
+    const released = releasedList('0.1.0', ['pith run: run(): void', 'pith run: run(one: string): void']);
+    const problems = (...now: string[]) => listProblems(updatedList(released, now), now, NOW).map((problem) => problem.split(';')[0]);
+    expect(problems('pith run: run(): void')).toEqual([
+      "'pith run' is gone since 0.1.0: a removal needs version 0.2.0 in package.json, which has 0.1.0",
+      'CHANGELOG.md does not have `run`, which is gone since 0.1.0',
+    ]);
+    expect(problems('pith run: run(): void', 'pith run: run(one: number): void')).toEqual([
+      'CHANGELOG.md does not have `run`, which is changed since 0.1.0',
+    ]);
+    expect(problems('pith run: run(): void', 'pith run: run(one: string): void', 'pith run: run(one: number): void')).toEqual([]);
   });
 
   it('U41 the changelog has what is unreleased and the version of the lists', () => {
