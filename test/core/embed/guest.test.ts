@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -145,6 +145,19 @@ it('U40 importing it loads nothing else', async () => {
   expect(chunks.length).toBeLessThanOrEqual(1); // what each file of the build has
   expect(chunks.map((name) => readFileSync(path.resolve(path.dirname(file), name), 'utf8').length < 4000)).toEqual(chunks.map(() => true));
   expect(text.length).toBeLessThan(2000);
+});
+
+it('U48 neither the build nor an extension that ships imports `ai`', () => {
+  const imported = (folder: string) =>
+    readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(?:m?js|d\.ts|ts)$/u.test(name))
+      .flatMap((name) => [
+        ...readFileSync(path.join(ROOT, folder, name), 'utf8').matchAll(/\b(?:from|import|require)\s*\(?\s*["']([@\w][^"'\s]*)["']/gu),
+      ])
+      .map(([, name]) => name);
+  const names = [...imported('dist'), ...imported('sandbox/extensions')];
+  expect(names).toContain('zod');
+  expect(names.filter((name) => /^ai(?:\/|$)/u.test(name!))).toEqual([]);
 });
 
 it('U40 importing it opens only its own files, and leaves no timer, listener or open file', async () => {
