@@ -10,13 +10,13 @@ import { formatMessage } from 'publint/utils';
 import { publint } from 'publint';
 import { canTakeNetwork, emptyProject } from './release/empty-project.ts';
 import { bundledPackages, bytesIn, installedPackages, isAllowed } from './release/installed-packages.ts';
-import { failed, Report } from './release/report.ts';
+import { countOf, failed, Report, within } from './release/report.ts';
 import { currentSurface, fileOfList, LISTS, readList, releaseOf } from './release/surface.ts';
 import { listProblems } from './release/surface-list.ts';
 import { chat, compileTypes, embed, importEntries, makeProject, printVersion } from './release/use-package.ts';
 
-const MB = 1_000_000;
-const MOST = { packed: 8 * MB, unpacked: 18 * MB, installed: 130 * MB };
+/** In MB. */
+const MOST = { packed: 8, unpacked: 18, installed: 130 };
 
 const root = process.env['PITH_REPOSITORY'] ?? process.cwd();
 const { values } = parseArgs({ options: { licences: { type: 'boolean' } } });
@@ -46,7 +46,7 @@ async function pack(): Promise<{ readonly file: string; readonly size: number; r
 async function tryPackage(file: string): Promise<void> {
   const isOffline = await canTakeNetwork();
   await using project = await emptyProject();
-  if (!(await report.check('npm install', () => project.npm('install', file, '--prefer-offline').then(() => '')))) return;
+  if (!(await report.check('npm install', () => project.npm('install', file, '--prefer-offline')))) return;
   const modules = path.join(project.folder, 'node_modules');
   await report.check('size of the installation', async () => within(bytesIn(modules), MOST.installed));
   await report.check('licences', async () => checkLicences(modules));
@@ -65,7 +65,7 @@ async function tryPackage(file: string): Promise<void> {
 
   await using bare = await emptyProject();
   const argv = ['install', file, '--offline', '--ignore-scripts'];
-  if (!(await report.check('npm install --offline --ignore-scripts', () => bare.npm(...argv).then(() => '')))) return;
+  if (!(await report.check('npm install --offline --ignore-scripts', () => bare.npm(...argv)))) return;
   for (const [name, node] of programsOfNode()) {
     await report.check(`a chat, installed without scripts, ${name}`, () => chat(bare, node, isOffline));
     await report.check(`a program, installed without scripts, ${name}`, () => embed(bare, node, { root, isOffline }));
@@ -82,14 +82,14 @@ async function checkList(name: (typeof LISTS)[number]): Promise<string> {
   const list = readList(root, name);
   const problems = listProblems(list, await currentSurface(root, name), releaseOf(root, list.released));
   if (problems.length > 0) throw new Error(`${fileOfList(name)}: ${problems.join('\n  ')}`);
-  return `${list.lines.length} lines`;
+  return countOf(list.lines.length, 'lines');
 }
 
 async function checkExports(): Promise<string> {
   const { messages, pkg } = await publint({ pkgDir: root, pack: 'npm', strict: true });
   if (messages.length > 0)
     throw failed(messages.map((message) => formatMessage(message, pkg)).join('\n  '), "see 'exports' in package.json");
-  return '';
+  return Object.keys((pkg as { readonly exports?: object }).exports ?? {}).join(', ');
 }
 
 function checkLicences(modules: string): string {
@@ -98,13 +98,7 @@ function checkLicences(modules: string): string {
   const packages = [...new Map([...bundled, ...installedPackages(modules)].map((each) => [`${each.name} ${each.version}`, each])).values()];
   if (values.licences) for (const { name, version, license } of packages) process.stdout.write(`| ${name} | ${version} | ${license} |\n`);
   const refused = packages.filter(({ license }) => !isAllowed(license));
-  if (refused.length === 0) return `${packages.length} packages`;
+  if (refused.length === 0) return countOf(packages.length, 'packages');
   const names = refused.map(({ name, license }) => `${name} (${license || 'without a licence'})`).join(', ');
   throw failed(`not on the list of allowed ones: ${names}`, 'use another package, or decide that the licence is allowed');
-}
-
-function within(bytes: number, most: number): string {
-  const text = `${(bytes / MB).toFixed(1)} MB`;
-  if (bytes > most) throw failed(`${text} are more than ${most / MB} MB`, 'see what has grown');
-  return text;
 }

@@ -22,7 +22,7 @@ export {
   type ApprovalStore,
   type PersonApprovals,
 } from './threads/approval.ts';
-export type { TracedTurn } from './threads/traces.ts';
+export type { TracedTurn, TurnHead } from './threads/traces.ts';
 export { createThreadQueue } from './threads/queue.ts';
 export { createThreadStores, type ThreadStores } from './threads/stores.ts';
 export type { ThreadLog } from './threads/thread-log.ts';

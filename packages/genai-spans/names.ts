@@ -1,5 +1,5 @@
 /** What the names below follow. The GenAI conventions are in development: a later state may rename them, and only this file changes then. */
-export const CONVENTIONS = 'semantic-conventions-genai of September 2026 (commit 06ec68e), semantic-conventions 1.41.1 for the rest';
+export const CONVENTIONS = 'semantic-conventions-genai of September 2026 (commit 06ec68e), semantic-conventions 1.45.0 for the rest';
 
 /** Each kind of span: `kind` as OpenTelemetry has it, `named` the attributes that follow the operation in its name, as far as they are set. */
 export const SPANS = {

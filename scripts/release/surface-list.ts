@@ -33,11 +33,13 @@ export function releasedList(version: string, now: readonly string[]): SurfaceLi
   return { released: version, lines: now.toSorted().map((text) => ` ${text}`) };
 }
 
-/** Names that a release had, without those within others. */
-export function removedNames({ lines }: SurfaceList): readonly string[] {
-  const there = new Set(lines.filter((line) => !line.startsWith('-')).map(nameOf));
-  const removed = new Set(lines.filter((line) => line.startsWith('-') && !there.has(nameOf(line))).map(nameOf));
-  return [...removed].filter((name) => !removed.has(name.slice(0, name.lastIndexOf('.'))));
+/** Names of the release: `gone` has those with fewer lines than it had, such as an overload less, without those within others. */
+function changesSince({ lines }: SurfaceList): { readonly gone: readonly string[]; readonly changed: readonly string[] } {
+  const names = new Set(lines.filter((line) => line.startsWith('-')).map(nameOf));
+  const count = (name: string, mark: string) => lines.filter((line) => !line.startsWith(mark) && nameOf(line) === name).length;
+  const gone = new Set([...names].filter((name) => count(name, '-') < count(name, '+')));
+  const changed = [...names].filter((name) => !gone.has(name));
+  return { gone: [...gone].filter((name) => !gone.has(name.slice(0, name.lastIndexOf('.')))), changed };
 }
 
 export interface Release {
@@ -54,21 +56,29 @@ export function listProblems(list: SurfaceList, now: readonly string[], { versio
   const stale = added.map((line) => `${words(line)}, and the list does not say so; if that is meant, run: npm run surface:update`);
   if (stale.length === 0 && updated.lines.length !== list.lines.length)
     stale.push('the list has lines too many; run: npm run surface:update');
-  const removed = removedNames(updated);
+  const { gone, changed } = changesSince(updated);
   const needed = nextAfterRemoval(list.released);
-  const early = removed.length > 0 && semver.lt(version, needed);
-  return [
-    ...stale,
-    ...removed
-      .filter(() => early)
-      .map((name) => `'${name}' is gone since ${list.released}: a removal needs version ${needed} in package.json, which has ${version}`),
-    ...removed
-      .filter((name) => !changelog.includes(name.replace(/^\S+ /, '')))
+  const early = semver.lt(version, needed) ? gone : [];
+  const unnamed = (names: readonly string[], what: string, heading: string) =>
+    names
+      .filter((name) => !changelog.includes(namedAs(name)))
       .map(
         (name) =>
-          `'${name}' is gone since ${list.released}, and CHANGELOG.md does not name it; add it under 'Removed' of what is unreleased`,
-      ),
+          `CHANGELOG.md does not have ${namedAs(name)}, which is ${what} since ${list.released}; add it under '${heading}' of what is unreleased`,
+      );
+  return [
+    ...stale,
+    ...early.map(
+      (name) => `'${name}' is gone since ${list.released}: a removal needs version ${needed} in package.json, which has ${version}`,
+    ),
+    ...unnamed(gone, 'gone', 'Removed'),
+    ...unnamed(changed, 'changed', 'Changed'),
   ];
+}
+
+/** As the changelog has it: in backquotes, without its entry and the parentheses of a type that is not exported. */
+function namedAs(name: string): string {
+  return `\`${name.replace(/^\S+ /, '').replace(/^\((\w+)\)/, '$1')}\``;
 }
 
 /** Before 1.0 a removal needs a new minor version, else a new major one. */

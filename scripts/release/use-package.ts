@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { cp, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { EmptyProject } from './empty-project.ts';
-import { failed } from './report.ts';
+import { countOf, failed } from './report.ts';
 
 interface Manifest {
   readonly version: string;
@@ -59,6 +59,7 @@ export async function makeProject({ folder, node, npm, installed }: EmptyProject
 
 export async function importEntries({ node, installed, write }: EmptyProject, program: string): Promise<string> {
   const entries = entriesOf(installed);
+  if (entries.length === 0) return '';
   const lines = entries.map((entry) => `console.log(Object.keys(await import('${entry}')).length > 0 ? '' : 'nothing in ${entry}');`);
   await write('entries.mjs', lines.join('\n'));
   const empty = (await node(['entries.mjs'], { node: program })).trim();
@@ -66,12 +67,13 @@ export async function importEntries({ node, installed, write }: EmptyProject, pr
   return entries.join(', ');
 }
 
-/** Each entry has types, and all of them compile, in a project that checks libraries too. Returns what the compiler prints: nothing. */
+/** Each entry has types, and all of them compile, in a project that checks libraries too. */
 export async function compileTypes(
   { node, folder, installed, write }: Pick<EmptyProject, 'node' | 'folder' | 'installed' | 'write'>,
   moduleResolution: 'node16' | 'bundler',
 ): Promise<string> {
-  const lines = [...entriesOf(installed), ...contractsOf(installed)].flatMap((entry, index) => [
+  const entries = [...entriesOf(installed), ...contractsOf(installed)];
+  const lines = entries.flatMap((entry, index) => [
     `import type * as entry${index} from '${entry}';`,
     '// @ts-expect-error: an entry without types could be anything',
     `export const nothing${index}: null = {} as typeof entry${index};`,
@@ -80,7 +82,9 @@ export async function compileTypes(
   const module = moduleResolution === 'node16' ? 'node16' : 'esnext';
   const compilerOptions = { module, moduleResolution, target: 'es2022', strict: true, noEmit: true, skipLibCheck: false };
   await write('tsconfig.json', JSON.stringify({ compilerOptions, files: ['types.ts'] }));
-  return node([path.join(folder, 'node_modules/typescript-7/bin/tsc'), '-p', 'tsconfig.json']);
+  const printed = await node([path.join(folder, 'node_modules/typescript-7/bin/tsc'), '-p', 'tsconfig.json']);
+  if (printed !== '') throw failed(printed, 'see the declarations that it names');
+  return countOf(entries.length, 'entries');
 }
 
 /** What a program's author writes, with the type that a schema gives. */

@@ -121,7 +121,7 @@ describe('use.md 2: Pith as a package', () => {
   it('U41 its types compile in a project that checks libraries too', async () => {
     const write = (name: string, text: string) => writeFile(path.join(project, name), text);
     const node = async (argv: readonly string[]) => (await run(process.execPath, argv, { cwd: project })).stdout;
-    expect(await compileTypes({ folder: project, installed, write, node }, 'node16')).toBe('');
+    expect(await compileTypes({ folder: project, installed, write, node }, 'node16')).toMatch(/^\d+ entries$/u);
   });
 
   it('use.md 2: answers a message, its extensions come from the build, and one of the project is loaded and its types are checked', async () => {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { expect, it } from 'vitest';
 import { exportFindings } from '../../core/compose/index.ts';
@@ -41,7 +42,7 @@ it('U51 the .env and settings of a project name no collector', async () => {
 it('U51 a collector that never answers holds a command for about two seconds only', async () => {
   let held: Promise<unknown> | null = null;
   const silent = createServer(({ socket }) => {
-    held = within(20_000, once(socket, 'close')); // the SDK gives up after 30 s
+    held = within(6_000, once(socket, 'close')); // two seconds, and what a busy machine adds; the SDK gives up after 30 s
     held.catch(() => undefined); // awaited below
   });
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: await addressOf(silent), OTEL_EXPORTER_OTLP_TIMEOUT: '600000' };
@@ -74,6 +75,15 @@ it('U51 the doctor names the exporter for the running Node where it is missing',
   expect(cureFor('20.19.0')).toEqual(['npm install @opentelemetry/exporter-trace-otlp-http@0.223.1']);
   expect(cureFor('22.15.0')).toEqual(['npm install @opentelemetry/exporter-trace-otlp-http@0.301.0']);
   expect(exportFindings({}, [folderWith({})], '22.15.0')).toEqual([]);
+});
+
+it('U51 the page names the exporters that the doctor names, and the one that is tested', () => {
+  const page = readFileSync('docs/traces.md', 'utf8');
+  const [older, newer] = ['22.14.0', '22.15.0'].map((node) => exportFindings(COLLECTED, [folderWith({})], node)[0]!.cure!);
+  expect(page).toContain(older);
+  expect(page).toContain(`from Node 22.15 on take ${newer!.split('@').at(-1)}`);
+  const { devDependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as { devDependencies: Record<string, string> };
+  expect(older).toContain(`exporter-trace-otlp-http@${devDependencies['@opentelemetry/exporter-trace-otlp-http']}`);
 });
 
 it('U51 the doctor names the version of an exporter that cannot be loaded, why, and the right one', () => {

@@ -55,7 +55,7 @@ function loggedThreads(threads: Threads, copies: Copies, record: RecordOperation
     usage: (threadId, since) => after(threadId, () => threads.usage(threadId, since)),
     list: (limit) => copies.list(limit),
     delegated: (threadId, turnId) => copies.remembered(threadId, () => threads.delegated(threadId, turnId)),
-    trace: (named) => threads.trace(named),
+    trace: (named, most) => threads.trace(named, most),
     writer(fence) {
       const copy = copies.held(fence);
       const writer = threads.writer(fence);

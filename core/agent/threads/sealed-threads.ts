@@ -50,7 +50,7 @@ export function sealedThreads(threads: Threads): Threads {
     last: (threadId) => threads.last(threadId),
     usage: (...asked) => threads.usage(...asked),
     delegated: (...asked) => threads.delegated(...asked),
-    trace: (named) => threads.trace(named),
+    trace: (named, most) => threads.trace(named, most),
     writer(fence) {
       const writer = threads.writer(fence);
       const seal = sealOf(threadOf(fence));

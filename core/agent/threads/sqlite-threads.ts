@@ -199,7 +199,7 @@ export function createSqliteThreads(store: Store, clock: Clock, events: ThreadEv
       return { turns: Number(row?.turns ?? 0), steps: Number(row?.steps ?? 0), calls: Number(row?.calls ?? 0) };
     },
 
-    trace: async (named) => readTrace(store, named),
+    trace: async (named, most) => readTrace(store, named, most),
 
     writer: (fence) => createWriter(store, clock, fence, events),
   };

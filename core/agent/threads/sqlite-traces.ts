@@ -1,19 +1,19 @@
 import { isPlainMap } from '@pith/plain-data';
 import type { SqlRow, Store } from '../../store/index.ts';
-import type { TracedCall, TracedStep, TracedTurn } from './traces.ts';
+import type { Trace, TracedCall, TracedStep, TracedTurn, TurnHead } from './traces.ts';
 
 const TURN = `SELECT turns.*, agent, turnends.ended AS ended FROM turns JOIN turnagents ON turnagents.turn = id
   LEFT JOIN turnends ON turnends.turn = id`;
 const CALLS = `SELECT calls.*, calltimes.began AS began, calltimes.ended AS ended FROM calls
   LEFT JOIN calltimes USING (turn, step, place) WHERE calls.turn = ? ORDER BY step, place`;
-const NEWEST = 'ORDER BY started DESC, id DESC LIMIT 1';
+const NEWEST = 'ORDER BY started DESC, id DESC LIMIT ?';
 /** A branch begins with a turn that did nothing. */
 const OWN = "id NOT LIKE '%/branch'";
 
-/** The turn of a name, and the turns that it called; below an outermost turn also later ones of the same message. */
-export function readTrace(store: Store, named: string | null): TracedTurn | null {
-  const row = named === null ? store.get(`${TURN} WHERE depth = 0 AND ${OWN} ${NEWEST}`) : rowOf(store, named);
-  if (row === null) return null;
+/** The newest turn of a name, and the turns that it called; below an outermost turn also later ones of the same message. */
+export function readTrace(store: Store, named: string | null, most: number): Trace | null {
+  const [row, ...earlier] = named === null ? store.all(`${TURN} WHERE depth = 0 AND ${OWN} ${NEWEST}`, 1) : rowsOf(store, named, most);
+  if (row === undefined) return null;
   const later = store.all(
     `${TURN} WHERE correlation = ? AND started >= ? AND id <> ? ORDER BY started, depth, id`,
     row.correlation!,
@@ -22,15 +22,39 @@ export function readTrace(store: Store, named: string | null): TracedTurn | null
   );
   const reader = new TraceReader(store, later);
   const turn = reader.turn(row);
-  return Number(row.depth) === 0 ? { ...turn, turns: reader.others() } : turn;
+  return {
+    turn: Number(row.depth) === 0 ? { ...turn, turns: reader.others() } : turn,
+    earlier: earlier.map(headOf).toReversed(),
+  };
 }
 
-function rowOf(store: Store, named: string): SqlRow | null {
-  for (const where of ['id = ?', `thread = ? AND ${OWN}`, 'substr(id, 1, ?) = ?', `substr(thread, 1, ?) = ? AND ${OWN}`]) {
-    const row = store.get(`${TURN} WHERE ${where} ${NEWEST}`, ...(where.includes('substr') ? [named.length, named] : [named]));
-    if (row !== null) return row;
+function rowsOf(store: Store, named: string, most: number): readonly SqlRow[] {
+  const id = named.toUpperCase(); // those of turns have capital letters, whoever types them
+  const ways = [
+    ['id = ?', id],
+    [`thread = ? AND ${OWN}`, named],
+    ['substr(id, 1, ?) = ?', id.length, id],
+    [`substr(thread, 1, ?) = ? AND ${OWN}`, named.length, named],
+  ] as const;
+  for (const [where, ...values] of ways) {
+    const rows = store.all(`${TURN} WHERE ${where} ${NEWEST}`, ...values, most);
+    if (rows.length > 0) return rows;
   }
-  return null;
+  return [];
+}
+
+function headOf(row: SqlRow): TurnHead {
+  return {
+    id: String(row.id),
+    threadId: String(row.thread),
+    agentId: textIn(mapOf(row.agent), 'id') ?? '',
+    correlationId: String(row.correlation),
+    state: String(row.state),
+    began: Number(row.started),
+    ended: numberOf(row.ended),
+    inputTokens: Number(row.input),
+    outputTokens: Number(row.output),
+  };
 }
 
 /** Puts each turn below the call whose key it has; `left` are those that have no place yet. */
@@ -45,21 +69,8 @@ class TraceReader {
   }
 
   turn(row: SqlRow): TracedTurn {
-    const id = String(row.id);
-    const steps = this.#steps(id, Number(row.steps));
-    return {
-      id,
-      threadId: String(row.thread),
-      agentId: textIn(mapOf(row.agent), 'id') ?? '',
-      correlationId: String(row.correlation),
-      state: String(row.state),
-      began: Number(row.started),
-      ended: numberOf(row.ended),
-      inputTokens: Number(row.input),
-      outputTokens: Number(row.output),
-      steps,
-      turns: [],
-    };
+    const head = headOf(row);
+    return { ...head, steps: this.#steps(head.id, Number(row.steps)), turns: [] };
   }
 
   /** Those that no call has below it. */

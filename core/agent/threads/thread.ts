@@ -11,7 +11,7 @@ import {
 } from '../../contract/index.ts';
 import type { Fence } from '../../store/index.ts';
 import { isPlainMap } from '@pith/plain-data';
-import type { TracedTurn } from './traces.ts';
+import type { Trace } from './traces.ts';
 
 export type Retain = NonNullable<Extract<ToolResult, { ok: true }>['retain']>;
 export type TurnEndReason = TopicMap['turn.ended']['reason'];
@@ -124,8 +124,8 @@ export interface Threads {
   usage(threadId: string, since?: number): Promise<readonly (Usage & { readonly model: string | null })[]>;
   /** By a turn of the thread, as it was last charged; zeros where it never was. */
   delegated(threadId: string, turnId: string): Promise<Delegated>;
-  /** What a turn did and when, without what was said: of a turn, or the last of a conversation, by id or its beginning; null: the last of all. */
-  trace(named: string | null): Promise<TracedTurn | null>;
+  /** What a turn did and when, without what was said: of the last `most` turns that have this id or thread, or an id that begins so; null: of the last turn of all. */
+  trace(named: string | null, most: number): Promise<Trace | null>;
   /** For whoever holds a thread: each write rejects with `thread_busy` once somebody else holds it, and leaves no trace then. */
   writer(fence: Fence): ThreadWriter;
   /** Until the returned function is called, what a thread keeps is sealed, and what is sealed of it is opened. */

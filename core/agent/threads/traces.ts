@@ -1,5 +1,11 @@
-/** What a turn did and when, from what is kept. Times are milliseconds; null: not known, or not yet. */
-export interface TracedTurn {
+/** What a name stands for: the newest turn of it, and those before, the oldest first. */
+export interface Trace {
+  readonly turn: TracedTurn;
+  readonly earlier: readonly TurnHead[];
+}
+
+/** A turn without what it did. Times are milliseconds; null: not known, or not yet. */
+export interface TurnHead {
   readonly id: string;
   readonly threadId: string;
   readonly agentId: string;
@@ -10,6 +16,10 @@ export interface TracedTurn {
   /** With that of the turns that it called. */
   readonly inputTokens: number;
   readonly outputTokens: number;
+}
+
+/** What a turn did and when, from what is kept. */
+export interface TracedTurn extends TurnHead {
   readonly steps: readonly TracedStep[];
   /** Turns of the same message that no call of this one has below it. */
   readonly turns: readonly TracedTurn[];

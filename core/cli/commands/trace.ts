@@ -1,6 +1,7 @@
+import { countOption } from '@pith/command-line';
 import { counted, printableLine } from '@pith/plain-text';
 import { type CommandInput, type CommandIO, type JsonValue, PithError } from '../../contract/index.ts';
-import type { TracedTurn } from '../../agent/index.ts';
+import type { TracedTurn, TurnHead } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { colours, timeOf } from './text.ts';
 
@@ -13,20 +14,23 @@ interface Branch {
   readonly below: readonly Branch[];
 }
 
-/** Draws one turn as a tree. */
+/** Draws the newest turn of a name as a tree, below a line for each before it. */
 export async function showTrace(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
-  const named = input.arguments['id'] ?? io.session?.threadId ?? null;
-  const turn = await kernel.threads.trace(named === null ? null : String(named));
-  if (turn === null) throw noTurn(named);
-  io.json(turn as unknown as JsonValue);
+  const typed = input.arguments['id'];
+  const named = typed ?? io.session?.threadId ?? null;
+  const found = named === '' ? null : await kernel.threads.trace(named === null ? null : String(named), countOption(input, 'last'));
+  if (found === null) throw noTurn(typed, io);
+  const { turn, earlier } = found;
+  io.json({ ...turn, ...(earlier.length === 0 ? {} : { earlier }) } as unknown as JsonValue);
   const { line, below } = branchOfTurn(turn, io);
-  for (const text of [line, ...drawn(below)]) io.print(text);
+  for (const text of [...earlier.map((each) => lineOfTurn(each, io)), line, ...drawn(below)]) io.print(text);
 }
 
-function noTurn(named: unknown): PithError {
-  const what =
-    named === null ? 'no turn is kept yet' : `no turn or conversation has an id that begins with '${printableLine(String(named))}'`;
-  return new PithError('thread_unknown', what, { cure: named === null ? 'send a message first' : 'see: pith threads list --all' });
+function noTurn(typed: unknown, { session }: CommandIO): PithError {
+  const none = session === undefined ? 'no turn is kept yet' : 'nothing was said here yet';
+  if (typed === undefined) return new PithError('thread_unknown', none, { cure: 'send a message first' });
+  const what = `no turn or conversation has an id that begins with '${printableLine(String(typed))}'`;
+  return new PithError('thread_unknown', typed === '' ? 'the id is empty' : what, { cure: 'see: pith threads list --all' });
 }
 
 function drawn(branches: readonly Branch[], before = ''): readonly string[] {
@@ -37,15 +41,16 @@ function drawn(branches: readonly Branch[], before = ''): readonly string[] {
 }
 
 function branchOfTurn(turn: TracedTurn, io: CommandIO): Branch {
-  const { agentId, id, threadId, began, ended, state, inputTokens, outputTokens, steps, turns } = turn;
+  const below = [...turn.steps.map((step) => branchOfStep(step, io)), ...turn.turns.map((each) => branchOfTurn(each, io))];
+  return { line: lineOfTurn(turn, io), below };
+}
+
+function lineOfTurn({ agentId, id, threadId, began, ended, state, inputTokens, outputTokens }: TurnHead, io: CommandIO): string {
   const colour = colours(io);
   const painted = state === 'error' ? colour.red(state) : state;
   const about = [painted, lengthOf(began, ended), tokensOf(inputTokens, outputTokens)];
   const where = colour.dim(`turn ${id} in ${printableLine(threadId)}, ${timeOf(began)}`);
-  return {
-    line: `${colour.bold(printableLine(agentId))}  ${joined(about)}  ${where}`,
-    below: [...steps.map((step) => branchOfStep(step, io)), ...turns.map((each) => branchOfTurn(each, io))],
-  };
+  return `${colour.bold(printableLine(agentId))}  ${joined(about)}  ${where}`;
 }
 
 function branchOfStep({ step, model, began, ended, inputTokens, outputTokens, calls }: Step, io: CommandIO): Branch {

@@ -78,6 +78,39 @@ it('U42 pith trace draws a turn: steps, calls, waits for approval and the turns 
   expect(await run('trace', 'nowhere', '--trust')).toMatchObject({ code: 1, err: expect.stringContaining('pith threads list') });
 });
 
+it('U42 pith trace of a conversation names its earlier turns, each of which can be drawn; so does a beginning that several have', async () => {
+  const folder = folderWith();
+  const model = scriptedModel([{ text: 'one' }, call('look'), { text: 'two' }, { text: 'three' }]);
+  const pith = await testKernel({ model, files: FILES, sandbox: path.join(folder, 'sandbox') });
+  for (const text of ['first', 'second', 'third']) await pith.run(text);
+  await pith.stop();
+  const run = (...argv: string[]) => cli(['trace', ...argv, '--trust'], { cwd: folder, openKernel });
+  const { out } = await run('test');
+  const ids = [...out.matchAll(/turn (\w+) in test/gu)].map(([, id]) => id!);
+  expect(out.trimEnd().split('\n')).toEqual([
+    ...ids.map((id) => expect.stringContaining(id) as unknown),
+    expect.stringContaining('step 1'),
+  ]);
+  expect(ids).toEqual([...ids].sort());
+  expect(ids).toHaveLength(3);
+  const second = await run(ids[1]!.toLowerCase());
+  expect(second.out).toContain('look (mine)');
+  expect(second.out.match(/turn \w+ in/gu)).toEqual([`turn ${ids[1]} in`]);
+  expect((await run(ids[0]!.slice(0, 2))).out).toBe(out);
+  expect(JSON.parse((await run('test', '--last', '2', '--json')).out)).toMatchObject({
+    id: ids[2],
+    earlier: [{ id: ids[1], state: 'done' }],
+  });
+  expect(await run('')).toMatchObject({ code: 1, err: expect.stringContaining('the id is empty') });
+  const chat = await cli(['chat', '--lines', '--trust'], {
+    cwd: folder,
+    openKernel,
+    input: '/trace\n',
+    env: { PITH_MODEL: 'offline/librarian' },
+  });
+  expect(chat.out + chat.err).toContain('nothing was said here yet');
+});
+
 it('U42 pith trace of a called turn draws what that turn did alone, not its sisters', async () => {
   const folder = folderWith();
   const delegate = call('delegate_task', { agent_id: 'child', task: 'a part' });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -8,9 +8,11 @@ import { folderWith } from '../../places.ts';
 
 const ROOT = path.resolve('.');
 
-/** Notes every place that is asked for in the file system, and what is written. */
+/** Notes every place that is asked for in the file system, what is written, and the variables that are read. */
 const TRACE = `const fs = require('node:fs');
-const seen = new Set(), written = new Set();
+const seen = new Set(), written = new Set(), variables = new Set();
+const noting = (trap) => (...given) => { variables.add(typeof given[1] === 'string' ? given[1] : 'all of them'); return Reflect[trap](...given); };
+process.env = new Proxy(process.env, Object.fromEntries(['get', 'has', 'getOwnPropertyDescriptor', 'ownKeys'].map((trap) => [trap, noting(trap)])));
 const WRITES = /^(?:write|append|mkdir|mkdtemp|rename|rm|unlink|copy|cp|symlink|link|truncate|chmod|utimes|lutimes)/;
 const watch = (module) => {
   for (const [name, real] of Object.entries(module)) {
@@ -25,7 +27,7 @@ const watch = (module) => {
 };
 watch(fs); watch(fs.promises);
 require('node:module').syncBuiltinESMExports();
-globalThis.traced = { seen, written };`;
+globalThis.traced = { seen, written, variables };`;
 
 const MODEL = `const model = { specificationVersion: 'v3', provider: 'own', modelId: 'm', doStream: async () => ({ stream: (async function* () {
   yield { type: 'stream-start', warnings: [] };
@@ -45,6 +47,10 @@ async function program(text: string, options: { readonly cwd: string; readonly a
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [...(options.argv ?? []), file], { cwd: options.cwd, env });
   return { stdout, stderr, file };
 }
+
+/** Variables of Node itself, and those by which the package of the database finds its binary. */
+const NOT_OF_PITH =
+  /^(?:WATCH_REPORT_DEPENDENCIES|NODE_V8_COVERAGE|PREBUILDS_ONLY|ELECTRON_RUN_AS_NODE|npm_config_(?:arch|platform)|LIBC|ARM_VERSION|@PHOTOSTRUCTURE\/SQLITE_PREBUILD)$/u;
 
 const IMPORT = `import { createPith } from '${ROOT}/dist/embed.js';`;
 
@@ -68,28 +74,34 @@ it('U43 U46 without options nothing is read from home, working directory, enviro
       await pith.close();
     }
     if (JSON.stringify(before) !== JSON.stringify([process.eventNames().length, process.cwd()])) throw new Error('listeners or folder changed');
-    const { seen, written } = globalThis.traced;
-    (await import('node:fs')).writeFileSync(process.argv[1] + '.json', JSON.stringify({ seen: [...seen], written: [...written], sent }));`;
+    const { seen, written, variables } = globalThis.traced;
+    (await import('node:fs')).writeFileSync(process.argv[1] + '.json', JSON.stringify({ seen: [...seen], written: [...written], variables: [...variables], sent }));`;
   const { stdout, stderr, file } = await program(text, { cwd, argv: ['--require', path.join(cwd, 'trace.cjs')] });
   expect([stdout, stderr]).toEqual(['', '']);
-  const { seen, written, sent } = JSON.parse(readFileSync(`${file}.json`, 'utf8')) as Record<'seen' | 'written' | 'sent', string[]>;
+  const { seen, written, variables, sent } = JSON.parse(readFileSync(`${file}.json`, 'utf8')) as Record<
+    'seen' | 'written' | 'variables' | 'sent',
+    string[]
+  >;
   // Extensions get a data folder as everywhere: an empty one below the temporary folder, which `close` removes.
   const own = new RegExp(`^${os.tmpdir()}/pith-[0-9a-f-]{36}(?:/data(?:/extensions(?:/[a-z_]+)?)?)?$`, 'u');
   expect(written.filter((place) => place !== `${file}.json` && !own.test(place))).toEqual([]);
   expect(written.filter((place) => own.test(place) && existsSync(place))).toEqual([]);
   expect(seen.length).toBeGreaterThan(20);
   expect(seen.filter((place) => place.startsWith(cwd))).toEqual([]);
+  expect(variables.filter((name) => !NOT_OF_PITH.test(name))).toEqual([]);
   expect(sent).toHaveLength(2);
   expect(sent.join('')).not.toContain('canary');
 });
 
-it('U43 the trace also sees relative places', async () => {
+it('U43 the trace also sees relative places, and variables of the process', async () => {
   const cwd = folderWith({ 'trace.cjs': TRACE, '.env': 'canary' });
-  const text = `import { readFileSync, writeFileSync } from 'node:fs'; readFileSync('.env'); writeFileSync('written', '');
-    console.log(JSON.stringify({ seen: [...globalThis.traced.seen], written: [...globalThis.traced.written] }));`;
+  const text = `import { readFileSync, writeFileSync } from 'node:fs'; readFileSync('.env'); writeFileSync('written', ''); process.env.HOME; ({ ...process.env });
+    const { seen, written, variables } = globalThis.traced;
+    console.log(JSON.stringify({ seen: [...seen], written: [...written], variables: [...variables] }));`;
   const { stdout } = await program(text, { cwd, argv: ['--require', path.join(cwd, 'trace.cjs')] });
-  const { seen, written } = JSON.parse(stdout) as Record<'seen' | 'written', string[]>;
+  const { seen, written, variables } = JSON.parse(stdout) as Record<'seen' | 'written' | 'variables', string[]>;
   expect([seen, written]).toEqual([expect.arrayContaining([path.join(cwd, '.env')]), [path.join(cwd, 'written')]]);
+  expect(variables).toEqual(expect.arrayContaining(['HOME', 'all of them', 'OPENAI_API_KEY']));
 });
 
 it.each([
@@ -133,6 +145,19 @@ it('U40 importing it loads nothing else', async () => {
   expect(chunks.length).toBeLessThanOrEqual(1); // what each file of the build has
   expect(chunks.map((name) => readFileSync(path.resolve(path.dirname(file), name), 'utf8').length < 4000)).toEqual(chunks.map(() => true));
   expect(text.length).toBeLessThan(2000);
+});
+
+it('U48 neither the build nor an extension that ships imports `ai`', () => {
+  const imported = (folder: string) =>
+    readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(?:m?js|d\.ts|ts)$/u.test(name))
+      .flatMap((name) => [
+        ...readFileSync(path.join(ROOT, folder, name), 'utf8').matchAll(/\b(?:from|import|require)\s*\(?\s*["']([@\w][^"'\s]*)["']/gu),
+      ])
+      .map(([, name]) => name);
+  const names = [...imported('dist'), ...imported('sandbox/extensions')];
+  expect(names).toContain('zod');
+  expect(names.filter((name) => /^ai(?:\/|$)/u.test(name!))).toEqual([]);
 });
 
 it('U40 importing it opens only its own files, and leaves no timer, listener or open file', async () => {
@@ -179,6 +204,49 @@ it('U47 errors print under their own name, though the build shortens names', asy
     await pith.close();`;
   const { stdout } = await program(text, { cwd: folderWith() });
   expect(stdout).toBe('PithError\nPithError\n');
+});
+
+/** Notes what a guest never does to the process of its host. */
+const WATCH = `const done = [];
+const note = (target, names, what) => { for (const name of names) { const real = target[name]; target[name] = function (...given) { done.push(what + name + ' ' + String(given[0])); return real.apply(this, given); }; } };
+note(process, ['exit', 'reallyExit', 'abort', 'kill', 'chdir', 'umask', 'setUncaughtExceptionCaptureCallback'], 'process.');
+note(process, ['on', 'once', 'addListener', 'prependListener', 'prependOnceListener'], 'process.');
+note(require('node:child_process'), ['spawn', 'spawnSync', 'exec', 'execSync', 'execFile', 'execFileSync', 'fork'], '');
+note(require('node:child_process').ChildProcess.prototype, ['spawn'], 'ChildProcess.');
+note(console, ['log', 'info', 'warn', 'error', 'debug'], 'console.');
+require('node:module').syncBuiltinESMExports();
+globalThis.done = done;`;
+
+it('U46 over a whole run, with tools, skills, agents, questions and a folder for threads, there is no handler, exit, child process or other folder', async () => {
+  const cwd = folderWith({ 'watch.cjs': WATCH, 'skills/notes/SKILL.md': '---\nname: notes\ndescription: Take notes.\n---\nTake notes.\n' });
+  const text = `${IMPORT} import { scriptedModel } from '${ROOT}/dist/testing.js'; import { writeFileSync } from 'node:fs';
+    import { execFileSync } from 'node:child_process'; globalThis.done.length = 0; // Node itself listens
+    const call = (name, input = {}) => ({ calls: [{ name, input }] });
+    const pay = [call('delegate_task', { agent_id: 'payer', task: 'Pay.' }), call('pay'), { text: 'paid' }];
+    const { model } = scriptedModel([call('read_skill', { skill_id: 'notes' }), ...pay, { text: '5' }, ...pay, { text: 'end' }]);
+    let answer = 'yes';
+    const pith = await createPith({ model, store: 'threads', skills: ['skills'], approve: () => answer,
+      agents: [{ id: 'clerk', delegatesTo: ['payer'], usesSkills: ['notes'] }, { id: 'payer', description: 'Pays.', usesTools: ['pay'] }],
+      tools: { pay: { needsApproval: true, execute: async () => 'paid' } },
+    });
+    const output = { type: 'number' };
+    const ends = [await pith.run('go', { thread: 't', output }).result];
+    answer = 'later';
+    for (const next of [() => pith.run('again', { thread: 'u' }), () => pith.resume('u', { [ends[1].questions[0].id]: 'yes' })]) ends.push(await next().result);
+    await pith.skills(); await pith.threads.list(); await pith.threads.messages('t'); await pith.threads.remove('t');
+    await pith.close();
+    const done = [...globalThis.done];
+    process.on('SIGUSR2', () => {}); execFileSync('true');
+    writeFileSync('seen.json', JSON.stringify({ done, control: globalThis.done, ends }));`;
+  await program(text, { cwd, argv: ['--require', path.join(cwd, 'watch.cjs')] });
+  const { done, control, ends } = JSON.parse(readFileSync(path.join(cwd, 'seen.json'), 'utf8')) as {
+    readonly done: readonly string[];
+    readonly control: readonly string[];
+    readonly ends: readonly { readonly status: string }[];
+  };
+  expect(ends.map(({ status }) => status)).toEqual(['done', 'waiting', 'done']);
+  expect(done).toEqual([]);
+  expect(control).toEqual(['process.on SIGUSR2', 'execFileSync true']);
 });
 
 const INSTANCES = process.env['PITH_TEST_LONG'] === '1' ? 200 : 40;

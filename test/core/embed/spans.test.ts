@@ -1,6 +1,8 @@
+import { inspect } from 'node:util';
 import { createPith } from 'pith/embed';
 import { scriptedModel } from 'pith/testing';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
+import { startOpenAiServer } from '../../fixtures/openai-server.ts';
 import { mapLog } from '../../fixtures/thread-logs.ts';
 import { folderWith } from '../../places.ts';
 import { checkSpan, collectSpans } from '../../span-collector.ts';
@@ -43,4 +45,54 @@ it.each([
   await using pith = await createPith({ model, env });
   await pith.run('write a letter').result;
   expect(JSON.stringify(spans).includes('write a letter')).toBe(how === 'with');
+});
+
+it('U51 a key that a provider, a stream and a tool echo is in no error, event, message, prompt or span', async () => {
+  const key = 'sk-canary-0123456789';
+  const spans = collectSpans();
+  const server = await startOpenAiServer();
+  onTestFinished(() => server.close());
+  const echo = { message: `wrong key: ${key}`, type: key, code: key };
+  await using pith = await createPith({
+    model: 'openai/test-model',
+    extensions: ['openai_compatible'],
+    env: { OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url, OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'true' },
+    tools: {
+      throws: () => {
+        throw new Error(`no ${key}`, { cause: { key } });
+      },
+      tells: () => `the key is ${key}`,
+    },
+  });
+  const calls = [
+    { name: 'throws', input: {} },
+    { name: 'tells', input: {} },
+  ];
+  server.script(
+    { status: 401, error: echo },
+    { status: 400, error: echo },
+    { text: 'half', streamError: echo },
+    { calls },
+    { text: 'done' },
+  );
+  const seen: unknown[] = [];
+  for (const thread of ['a', 'b', 'c', 'd']) {
+    const run = pith.run('go', { thread });
+    const ended = run.result.catch((error: unknown) => error);
+    const reading = (async () => {
+      for await (const event of run) seen.push(event);
+    })();
+    seen.push(await reading.catch((error: unknown) => error), await ended, await pith.threads.messages(thread));
+  }
+  const codes = seen.filter((each) => each instanceof Error).map((error) => (error as Error & { code?: unknown }).code);
+  expect(codes).toEqual(['model_auth', 'model_auth', 'model_failed', 'model_failed', 'model_failed', 'model_failed']);
+  expect(server.requests.map(({ headers }) => headers['authorization'])).toEqual(Array.from({ length: 5 }, () => `Bearer ${key}`));
+  expect(spans.length).toBeGreaterThan(8);
+  const told = inspect([seen, spans, server.requests.map(({ body }) => body)], {
+    depth: Infinity,
+    maxStringLength: Infinity,
+    showHidden: true,
+  });
+  expect(told).toContain('wrong key: ');
+  expect(told).not.toContain('canary');
 });

@@ -1,7 +1,12 @@
+import { createAnthropic } from '@ai-sdk/anthropic';
+import type { LanguageModelV3StreamPart } from '@ai-sdk/provider';
+import * as ai from 'ai';
+import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createPith, type EmbeddedTool, type PithOptions } from 'pith/embed';
 import { scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
+import { startAnthropicServer } from '../../fixtures/anthropic-server.ts';
 
 async function pithWith(script: readonly ScriptedStep[], options: PithOptions = {}) {
   const model = scriptedModel(script);
@@ -79,6 +84,53 @@ describe('U40 a model for everything', () => {
 });
 
 describe('U40 tools of the AI SDK', () => {
+  it('U48 and its models are taken as `ai` and a provider make them, by their types too', async () => {
+    const server = await startAnthropicServer();
+    onTestFinished(() => server.close());
+    const tools = {
+      look: ai.tool({
+        description: 'Looks.',
+        inputSchema: z.object({ at: z.string() }),
+        execute: ({ at }, { toolCallId, abortSignal }) => ({ seen: at, called: toolCallId !== '' && abortSignal instanceof AbortSignal }),
+      }),
+      weigh: ai.tool({
+        inputSchema: ai.jsonSchema<{ kg: number }>({ type: 'object', properties: { kg: { type: 'number' } }, required: ['kg'] }),
+        execute: async ({ kg }) => kg * 1000,
+      }),
+      guess: ai.dynamicTool({ inputSchema: z.object({}), execute: async () => 'a guess' }),
+    };
+    const calls = [
+      { name: 'look', input: { at: 'sea' } },
+      { name: 'weigh', input: { kg: 2 } },
+      { name: 'guess', input: {} },
+    ];
+    server.script({ calls }, { text: 'done' });
+    const provider = createAnthropic({ baseURL: server.url, apiKey: 'own' });
+    await using pith = await createPith({ model: provider('claude-test'), tools });
+    const run = pith.run('go');
+    const outputs: unknown[] = [];
+    for await (const event of run) if (event.type === 'tool-result') outputs.push(event.output);
+    expect(outputs).toEqual(expect.arrayContaining([{ seen: 'sea', called: true }, 2000, 'a guess']));
+    expect(await run.result).toMatchObject({ status: 'done', text: 'done' });
+  });
+
+  it('U48 so is the model for tests that `ai` has', async () => {
+    const usage = {
+      inputTokens: { total: 5, noCache: 5, cacheRead: 0, cacheWrite: 0 },
+      outputTokens: { total: 1, text: 1, reasoning: 0 },
+    };
+    const chunks: LanguageModelV3StreamPart[] = [
+      { type: 'stream-start', warnings: [] },
+      { type: 'text-start', id: '1' },
+      { type: 'text-delta', id: '1', delta: 'mocked' },
+      { type: 'text-end', id: '1' },
+      { type: 'finish', finishReason: { unified: 'stop', raw: 'stop' }, usage },
+    ];
+    const model = new MockLanguageModelV3({ doStream: async () => ({ stream: ai.simulateReadableStream({ chunks }) }) });
+    await using pith = await createPith({ model });
+    expect(await pith.run('hi').result).toMatchObject({ status: 'done', text: 'mocked', usage: { inputTokens: 5, outputTokens: 1 } });
+  });
+
   it('may answer with several states: the last counts', async () => {
     const tool = {
       async *execute() {
