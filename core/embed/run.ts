@@ -90,6 +90,7 @@ class RunningRun {
   async run(): Promise<RunResult> {
     const late = new AbortController();
     let cancel: (() => void) | undefined;
+    const release = keepAliveClock.after(Number.MAX_SAFE_INTEGER, () => undefined); // timers of limits do not keep the process alive
     const onAbort = () => void (cancel = keepAliveClock.after(ENDING_MS, () => late.abort()));
     if (this.signal.aborted) onAbort();
     else this.signal.addEventListener('abort', onAbort, { once: true });
@@ -101,6 +102,7 @@ class RunningRun {
     } finally {
       this.signal.removeEventListener('abort', onAbort);
       cancel?.();
+      release();
     }
   }
 
