@@ -201,15 +201,21 @@ class RunningRun {
     };
   }
 
-  /** Answers what is open in the thread. Throws `approval_unknown` for an answer to what was never asked there. */
+  /** Answers what is open in the thread. Throws `approval_unknown` for an answer to what was never asked there, `approval_answered` for one that comes too late. */
   async #answerGiven(answers: Readonly<Record<string, ApproveAnswer>>): Promise<void> {
     const { approvals } = this.ports.kernel;
     const { thread } = this.request;
-    for (const id of Object.keys(answers)) {
+    for (const [id, answer] of Object.entries(answers)) {
       const asked = await untilAborted(approvals.get(id, thread), this.signal);
-      if (asked?.rootThreadId === thread) continue; // one that was answered is not asked again
-      throw new PithError('approval_unknown', `resume: thread '${thread}' has no question '${id}'`, {
-        cure: 'use the ids of `questions` of the run that waits',
+      if (asked?.rootThreadId !== thread)
+        throw new PithError('approval_unknown', `resume: thread '${thread}' has no question '${id}'`, {
+          cure: 'use the ids of `questions` of the run that waits',
+        });
+      if (answer === 'later' || asked.answer === null) continue;
+      if ((asked.answer === 'no') === (replyOf(answer).answer === 'no')) continue; // it was given before
+      const why = asked.by === null ? asked.reason : `it was answered ${asked.answer === 'no' ? 'no' : 'yes'}`;
+      throw new PithError('approval_answered', `resume: question '${id}' is no longer open: ${why}`, {
+        cure: 'run the message again; `questions` lists what is open',
       });
     }
     await this.#answerAll(answers);

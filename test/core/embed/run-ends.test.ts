@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ApproveAnswer, createPith, type EmbeddedModel, type PithOptions, type Question } from 'pith/embed';
-import { scriptedModel, type ScriptedStep } from 'pith/testing';
+import { fakeClock, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
 import { folderWith } from '../../places.ts';
 import { within } from '../../waiting.ts';
@@ -117,6 +117,28 @@ describe('U44 a question', () => {
     expect(await pith.resume(thread, answers).result).toMatchObject({ status: 'done', text: 'done' });
     await expect(pith.resume(thread, answers).result).rejects.toMatchObject({ code: 'nothing_to_resume', cure: expect.any(String) });
     await expect(pith.resume('elsewhere').result).rejects.toMatchObject({ code: 'thread_unknown' });
+  });
+
+  it('is open for 24 hours: a yes that comes later is refused, as is one after a no', async () => {
+    const clock = fakeClock();
+    const { pith, model } = await pithWith([ask('a'), ask('b', 'c')], { clock, approve: () => 'later' });
+    const late = (id: string, why: string) => ({
+      code: 'approval_answered',
+      message: `resume: question '${id}' is no longer open: ${why}`,
+      cure: expect.any(String),
+    });
+    const first = await pith.run('write').result;
+    await clock.advance(25 * 60 * 60 * 1000);
+    const [{ id } = { id: '' }] = first.questions;
+    await expect(pith.resume(first.thread, { [id]: 'yes' }).result).rejects.toMatchObject(late(id, 'nobody answered within 24 h'));
+
+    const second = await pith.run('write', { thread: 'second' }).result;
+    const [b = '', c = ''] = second.questions.map((question) => question.id);
+    expect((await pith.resume('second', { [b]: 'no' }).result).status).toBe('waiting');
+    const answers = { [b]: 'yes', [c]: 'yes' } as const;
+    await expect(pith.resume('second', answers).result).rejects.toMatchObject(late(b, 'it was answered no'));
+    expect((await pith.questions('second')).map((question) => question.id)).toEqual([c]);
+    expect(model.requests).toHaveLength(2);
   });
 });
 
