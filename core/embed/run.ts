@@ -47,7 +47,7 @@ export function startRun<Output>(request: RunRequest, ports: RunPorts): Run<Outp
   const signal = AbortSignal.any([aborting.signal, ports.closing, ...(request.signal === undefined ? [] : [request.signal])]);
   const events = new RunEvents(() => aborting.abort(new PithError('aborted', 'the loop over the run was left')));
   const running = new RunningRun(request, ports, events, signal);
-  const result = ports.held.hold(request.thread, () => running.run()) as Promise<RunResult<Output>>;
+  const result = running.run() as Promise<RunResult<Output>>;
   ports.track(
     result.then(
       () => events.end(null),
@@ -77,6 +77,8 @@ class RunningRun {
   readonly #limits: RunLimits;
   /** Ids of questions that stay open. */
   readonly #later = new Set<string>();
+  /** Lets the next one that was asked for in the thread begin. */
+  #begun = (): void => undefined;
 
   constructor(
     private readonly request: RunRequest,
@@ -95,7 +97,10 @@ class RunningRun {
     if (this.signal.aborted) onAbort();
     else this.signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await untilAborted(this.#turns(), late.signal);
+      return await untilAborted(
+        this.ports.held.hold(this.request.thread, this.signal, (begun) => this.#turns(begun)),
+        late.signal,
+      );
     } catch (error) {
       if (this.signal.aborted) return this.#result('aborted', []);
       throw error;
@@ -106,7 +111,8 @@ class RunningRun {
     }
   }
 
-  async #turns(): Promise<RunResult> {
+  async #turns(begun: () => void): Promise<RunResult> {
+    this.#begun = begun;
     const { output } = this.request;
     const schema = output === undefined ? null : schemaOf(output, 'output');
     const performer = await this.#performer(schema);
@@ -161,6 +167,7 @@ class RunningRun {
     let end: End | undefined;
     let turn: string | null = null;
     for await (const event of kernel.agents.run(request, this.signal)) {
+      this.#begun(); // it holds the thread
       if (event.type === 'notice' && event.code === NOTHING_TO_RESUME)
         throw new PithError(NOTHING_TO_RESUME, `resume: nothing waits in thread '${request.threadId}'`, { cure: 'use run' });
       this.events.push(event.type === 'approval-request' ? { ...event, tool: givenName(event.tool) } : event);

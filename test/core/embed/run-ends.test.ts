@@ -4,7 +4,7 @@ import { type ApproveAnswer, createPith, type EmbeddedModel, type PithOptions, t
 import { fakeClock, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
 import { folderWith } from '../../places.ts';
-import { within } from '../../waiting.ts';
+import { gate, within } from '../../waiting.ts';
 
 const ASKING = {
   write: {
@@ -245,6 +245,24 @@ describe('U46 a run in the thread of the run that calls it', () => {
     expect(await pith.run('write').result).toMatchObject({ status: 'done', text: 'done' });
     expect(found).toMatchObject([{ reason: busy }]);
   });
+});
+
+it('U45 what is asked for in a thread comes in its order: removing it waits for the run before, not for that after', async () => {
+  const asked = gate();
+  const { model } = scriptedModel([{ text: 'first' }, { text: 'third' }]);
+  const pith = await createPith({ model: async () => (await asked.opened, model) });
+  onTestFinished(() => pith.close());
+  const stop = new AbortController();
+  const first = pith.run('one', { thread: 't' });
+  const second = pith.run('two', { thread: 't', signal: stop.signal });
+  const removed = pith.threads.remove('t');
+  const third = pith.run('three', { thread: 't' });
+  stop.abort();
+  expect((await second.result).status).toBe('aborted'); // at once, before the first has begun
+  asked.open();
+  await Promise.all([first.result, removed]);
+  expect((await third.result).text).toBe('third');
+  expect(JSON.stringify(await pith.threads.messages('t'))).not.toContain('one');
 });
 
 describe('U47 an argument of the wrong type', () => {
