@@ -16,7 +16,7 @@ export interface RunPorts {
   readonly kernel: Pick<Kernel, 'agents' | 'approvals' | 'threads'>;
   readonly approve: Approve;
   readonly limits: Limits;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly held: HeldThreads;
   /** Aborts when `close` is called. */
   readonly closing: AbortSignal;
@@ -44,9 +44,9 @@ export const ENDING_MS = 500;
 /** Begins a run. */
 export function startRun<Output>(request: RunRequest, ports: RunPorts): Run<Output> {
   const aborting = new AbortController();
-  const signal = AbortSignal.any([aborting.signal, ports.closing, ...(request.signal === undefined ? [] : [request.signal])]);
+  const stops = [aborting.signal, ports.closing, ...(request.signal === undefined ? [] : [request.signal])];
   const events = new RunEvents(() => aborting.abort(new PithError('aborted', 'the loop over the run was left')));
-  const running = new RunningRun(request, ports, events, signal);
+  const running = new RunningRun(request, ports, events, stops);
   const result = running.run() as Promise<RunResult<Output>>;
   ports.track(
     result.then(
@@ -75,6 +75,9 @@ class RunningRun {
   #steps = 0;
   #calls = 0;
   readonly #limits: RunLimits;
+  /** Aborts when its time is over. */
+  readonly #timeOver = new AbortController();
+  private readonly signal: AbortSignal;
   /** Ids of questions that stay open. */
   readonly #later = new Set<string>();
   /** Lets the next one that was asked for in the thread begin. */
@@ -84,24 +87,26 @@ class RunningRun {
     private readonly request: RunRequest,
     private readonly ports: RunPorts,
     private readonly events: RunEvents,
-    private readonly signal: AbortSignal,
+    stops: readonly AbortSignal[],
   ) {
+    this.signal = AbortSignal.any([...stops, this.#timeOver.signal]);
     this.#limits = new RunLimits(ports.limits, request.limits ?? {});
   }
 
   async run(): Promise<RunResult> {
-    const late = new AbortController();
+    const ending = new AbortController();
     let cancel: (() => void) | undefined;
     const release = keepAliveClock.after(Number.MAX_SAFE_INTEGER, () => undefined); // timers of limits do not keep the process alive
-    const onAbort = () => void (cancel = keepAliveClock.after(ENDING_MS, () => late.abort()));
+    const onAbort = () => void (cancel = keepAliveClock.after(ENDING_MS, () => ending.abort()));
     if (this.signal.aborted) onAbort();
     else this.signal.addEventListener('abort', onAbort, { once: true });
     try {
       return await untilAborted(
         this.ports.held.hold(this.request.thread, this.signal, (begun) => this.#turns(begun)),
-        late.signal,
+        ending.signal,
       );
     } catch (error) {
+      if (this.#timeOver.signal.aborted) return { ...this.#result('limit', []), limit: 'ms' };
       if (this.signal.aborted) return this.#result('aborted', []);
       throw error;
     } finally {
@@ -111,18 +116,33 @@ class RunningRun {
     }
   }
 
+  /** What `work` resolves within the time that is left, which it takes. A turn ends by itself then; what does not, ends half a second later. */
+  async #timed<T>(work: () => Promise<T>): Promise<T> {
+    const { clock } = this.ports;
+    const { ms } = this.#limits;
+    const began = clock.now();
+    const late = () => this.#timeOver.abort(new PithError('limit_reached', 'the time of the run is over'));
+    const cancel = ms === undefined ? undefined : clock.after(ms + ENDING_MS, late);
+    try {
+      return await untilAborted(work(), this.#timeOver.signal);
+    } finally {
+      cancel?.();
+      this.#limits.spend({ ms: clock.now() - began });
+    }
+  }
+
   async #turns(begun: () => void): Promise<RunResult> {
     this.#begun = begun;
     const { output } = this.request;
     const schema = output === undefined ? null : schemaOf(output, 'output');
-    const performer = await this.#performer(schema);
+    const performer = await this.#timed(() => this.#performer(schema));
     let text = this.request.text;
     if (text === null) await this.#answerGiven(this.request.answers ?? {});
     const answers: string[] = [];
     for (;;) {
       const ended = await this.#turn(performer, text);
       if (schema === null || ended.status !== 'done') return ended;
-      const found = await untilAborted(outputIn(ended.text, schema), this.signal);
+      const found = await this.#timed(() => untilAborted(outputIn(ended.text, schema), this.signal));
       if ('value' in found) return { ...ended, output: found.value };
       answers.push(ended.text);
       if (answers.length > REPAIRS) throw new OutputInvalid(answers, found.problems);
@@ -152,7 +172,7 @@ class RunningRun {
     let next: Pick<TurnRequest, 'input' | 'resume'> = text === null ? { resume: true } : { input: text };
     for (;;) {
       const policy = { ...this.#limits.policy, ...(model === undefined ? {} : { model }) };
-      const end = (this.#end = await this.#read({ ...common, ...next, policy }));
+      const end = (this.#end = await this.#timed(() => this.#read({ ...common, ...next, policy })));
       if (end.reason === 'error') throw failureOf(end);
       if (end.reason !== 'awaiting_approval') return this.#result(end.reason, []);
       const open = await this.#answerAll({});
@@ -162,11 +182,9 @@ class RunningRun {
   }
 
   async #read(request: TurnRequest): Promise<End> {
-    const { kernel, clock } = this.ports;
-    const began = clock.now();
     let end: End | undefined;
     let turn: string | null = null;
-    for await (const event of kernel.agents.run(request, this.signal)) {
+    for await (const event of this.ports.kernel.agents.run(request, this.signal)) {
       this.#begun(); // it holds the thread
       if (event.type === 'notice' && event.code === NOTHING_TO_RESUME)
         throw new PithError(NOTHING_TO_RESUME, `resume: nothing waits in thread '${request.threadId}'`, { cure: 'use run' });
@@ -177,7 +195,6 @@ class RunningRun {
       if (event.type === 'turn-end') end = event;
     }
     if (end === undefined) throw new PithError('internal', 'a turn ended without its last event');
-    this.#limits.spend({ ms: clock.now() - began });
     if (end.reason !== 'awaiting_approval') await this.#ended(turn, end.usage);
     return end;
   }
@@ -213,7 +230,7 @@ class RunningRun {
     const { approvals } = this.ports.kernel;
     const { thread } = this.request;
     for (const [id, answer] of Object.entries(answers)) {
-      const asked = await untilAborted(approvals.get(id, thread), this.signal);
+      const asked = await this.#timed(() => untilAborted(approvals.get(id, thread), this.signal));
       if (asked?.rootThreadId !== thread)
         throw new PithError('approval_unknown', `resume: thread '${thread}' has no question '${id}'`, {
           cure: 'use the ids of `questions` of the run that waits',
@@ -232,10 +249,10 @@ class RunningRun {
   async #answerAll(given: Readonly<Record<string, ApproveAnswer>>): Promise<readonly Question[]> {
     const { approvals } = this.ports.kernel;
     const left: Question[] = [];
-    for (const approval of await untilAborted(approvals.list(this.request.thread), this.signal)) {
+    for (const approval of await this.#timed(() => untilAborted(approvals.list(this.request.thread), this.signal))) {
       const question = questionOf(approval);
       const answer = this.#later.has(question.id) ? 'later' : (given[question.id] ?? (await this.#ask(question)));
-      if (answer !== 'later') await approvals.answer(question.id, { ...replyOf(answer), threadId: question.thread });
+      if (answer !== 'later') await this.#timed(() => approvals.answer(question.id, { ...replyOf(answer), threadId: question.thread }));
       else {
         this.#later.add(question.id);
         left.push(question);
