@@ -1,6 +1,7 @@
 import { type AgentSpec, type Clock, messageOf, PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
 import { type Approval, sumOf, type Usage } from '../agent/index.ts';
 import type { Kernel } from '../compose/index.ts';
+import type { OriginalRequest } from '../kernel/index.ts';
 import { keepAliveClock, untilAborted } from '@pith/promises';
 import { ANSWERS, isAnswer } from './checked-options.ts';
 import { EMBEDDED } from './embedded.ts';
@@ -71,6 +72,8 @@ class RunningRun {
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
   /** Where the present turn ended, or waits. */
   #end: End | null = null;
+  /** Why it failed. */
+  #failure: unknown;
   /** Of the turn that runs. */
   #steps = 0;
   #calls = 0;
@@ -168,12 +171,18 @@ class RunningRun {
   /** One turn, to its end or until questions stay open. */
   async #turn({ agent, userId, model }: Performer, text: string | null): Promise<RunResult> {
     const { thread } = this.request;
-    const common = { agent, threadId: thread, channelId: 'embed', ...(userId === undefined ? {} : { userId }) };
+    const common = {
+      agent,
+      threadId: thread,
+      channelId: 'embed',
+      failed: (error: unknown) => void (this.#failure = error),
+      ...(userId === undefined ? {} : { userId }),
+    };
     let next: Pick<TurnRequest, 'input' | 'resume'> = text === null ? { resume: true } : { input: text };
     for (;;) {
       const policy = { ...this.#limits.policy, ...(model === undefined ? {} : { model }) };
       const end = (this.#end = await this.#timed(() => this.#read({ ...common, ...next, policy })));
-      if (end.reason === 'error') throw failureOf(end);
+      if (end.reason === 'error') throw failureOf(this.#failure, end);
       if (end.reason !== 'awaiting_approval') return this.#result(end.reason, []);
       const open = await this.#answerAll({});
       if (open.length > 0) return this.#result('waiting', open);
@@ -181,7 +190,7 @@ class RunningRun {
     }
   }
 
-  async #read(request: TurnRequest): Promise<End> {
+  async #read(request: OriginalRequest): Promise<End> {
     let end: End | undefined;
     let turn: string | null = null;
     for await (const event of this.ports.kernel.agents.run(request, this.signal)) {
@@ -313,7 +322,7 @@ export function questionOf({ id, tool, path, input, digest, summary, details, ro
   };
 }
 
-function failureOf({ error }: End): PithError {
-  const { code = 'internal', message = 'the run failed', ...rest } = error ?? {};
-  return new PithError(code, message, rest);
+/** The error as it was thrown; one of other code, with the code of the turn's end. */
+function failureOf(thrown: unknown, { error }: End): PithError {
+  return thrown instanceof PithError ? thrown : new PithError(error?.code ?? 'internal', messageOf(thrown), { cause: thrown });
 }

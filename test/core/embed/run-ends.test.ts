@@ -1,8 +1,11 @@
 import { Readable } from 'node:stream';
+import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ApproveAnswer, createPith, type EmbeddedModel, type PithOptions, type Question } from 'pith/embed';
+import type { PithError } from 'pith';
 import { fakeClock, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
+import { startOpenAiServer } from '../../fixtures/openai-server.ts';
 import { folderWith } from '../../places.ts';
 import { gate, within } from '../../waiting.ts';
 
@@ -244,6 +247,46 @@ describe('U46 a run in the thread of the run that calls it', () => {
     const { pith } = await pithWith([ask('hi'), { text: 'done' }], { approve });
     expect(await pith.run('write').result).toMatchObject({ status: 'done', text: 'done' });
     expect(found).toMatchObject([{ reason: busy }]);
+  });
+});
+
+describe('U47 the error of a run', () => {
+  const failing = (error: unknown) => pithWith([{ error } as never, { text: 'never' }]);
+
+  it('is that which was thrown: what, where, why, the cure apart, whether to try again, and the cause', async () => {
+    const cause = Object.assign(new Error('slow down'), { statusCode: 429, isRetryable: false, responseHeaders: { 'retry-after': '7' } });
+    const { pith } = await failing(cause);
+    const error = (await pith.run('hi').result.catch((thrown: unknown) => thrown)) as PithError;
+    expect(error).toMatchObject({
+      name: 'PithError',
+      code: 'model_rate_limited',
+      message: 'model scripted/scripted: the provider limits requests (429): slow down',
+      where: 'scripted/scripted',
+      cure: 'wait a little, check the quota, or use another model',
+      statusCode: 429,
+      retryAfterMs: 7000,
+    });
+    expect(error.cause).toBe(cause);
+  });
+
+  it('has the cause where a store fails, in a run as in a call of its own', async () => {
+    const cause = new Error('the database is away');
+    const store = { read: async () => [], append: () => Promise.reject(cause), list: () => Promise.reject(cause), remove: async () => {} };
+    const { pith } = await pithWith([{ text: 'done' }], { store });
+    const failure = { code: 'database_failed', retryable: true, cause, cure: expect.any(String) };
+    await expect(pith.threads.list()).rejects.toMatchObject(failure);
+    await expect(pith.run('hi').result).rejects.toMatchObject(failure);
+  });
+
+  it('has no secret where a provider repeats its key', async () => {
+    const key = 'sk-canary-0123456789';
+    const server = await startOpenAiServer();
+    onTestFinished(() => server.close());
+    server.script({ status: 400, error: { message: `${key} is not for this` } });
+    const pith = await createPith({ model: 'openai/test-model', env: { OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url } });
+    onTestFinished(() => pith.close());
+    const error = inspect(await pith.run('hi').result.catch((thrown: unknown) => thrown), { depth: 9, showHidden: true });
+    expect([error.includes('is not for this'), error.includes(key)]).toEqual([true, false]);
   });
 });
 
