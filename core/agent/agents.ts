@@ -60,7 +60,7 @@ export function createAgents(options: AgentsOptions): Agents {
     await options.prepare?.();
     return dependencies();
   };
-  const run = createTurns(prepared, host.secrets.redactJson);
+  const run = createTurns(prepared, host.secrets);
   const tools = createToolCaller({ ...common, askAlways });
   return {
     ...registry,

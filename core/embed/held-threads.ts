@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { PithError } from '../contract/index.ts';
+import { KeyedQueue, untilAborted } from '@pith/promises';
 
 interface Hold {
   readonly thread: string;
@@ -7,17 +8,23 @@ interface Hold {
   isOver: boolean;
 }
 
-/** Which threads are in use by the runs that wait for this code: to wait for one of them would never end. */
+/** The order in which a program uses its threads, and which are in use by the runs that wait for this code: to wait for one of them would never end. */
 export class HeldThreads {
   readonly #holds = new AsyncLocalStorage<Hold>();
+  readonly #order = new KeyedQueue();
 
-  /** Rejects `thread_busy` as `requireFree` throws. */
-  async hold<T>(thread: string, work: () => Promise<T>): Promise<T> {
+  /** Begins `work` when all that was asked for before in the thread has `begun`, or ended. Rejects `thread_busy` as `requireFree` throws, and when `signal` aborts before. */
+  async hold<T>(thread: string, signal: AbortSignal, work: (begun: () => void) => Promise<T>): Promise<T> {
     this.requireFree(thread);
     const hold: Hold = { thread, outer: this.#holds.getStore(), isOver: false };
+    let begun = (): void => undefined;
+    const hasBegun = new Promise<void>((resolve) => (begun = resolve));
+    const entered = new Promise<void>((enter) => void this.#order.run(thread, () => (enter(), hasBegun)));
     try {
-      return await this.#holds.run(hold, work);
+      await untilAborted(entered, signal);
+      return await this.#holds.run(hold, () => work(begun));
     } finally {
+      begun();
       hold.isOver = true;
     }
   }

@@ -127,8 +127,7 @@ export async function openPith(options: PithOptions): Promise<Pith> {
       async remove(thread) {
         requireOpen();
         checkThread('threads.remove', thread);
-        held.requireFree(thread);
-        await untilClosed(kernel.agents.deleteThread(thread));
+        await untilClosed(held.hold(thread, closing.signal, () => kernel.agents.deleteThread(thread)));
       },
     },
     close,

@@ -35,6 +35,11 @@ export class RunLimits {
     this.left = { ...left, ...(Object.fromEntries(changed) as Limits) };
   }
 
+  /** undefined: its time is not limited. */
+  get ms(): number | undefined {
+    return this.left.ms;
+  }
+
   /** What keeps another turn from doing anything, or null. */
   get spent(): keyof Limits | null {
     return (['steps', 'tokens', 'ms', 'cost'] as const).find((key) => this.left[key] === 0) ?? null;

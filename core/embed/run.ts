@@ -1,6 +1,7 @@
 import { type AgentSpec, type Clock, messageOf, PithError, type TurnEvent, type TurnRequest } from '../contract/index.ts';
 import { type Approval, sumOf, type Usage } from '../agent/index.ts';
 import type { Kernel } from '../compose/index.ts';
+import type { OriginalRequest } from '../kernel/index.ts';
 import { keepAliveClock, untilAborted } from '@pith/promises';
 import { ANSWERS, isAnswer } from './checked-options.ts';
 import { EMBEDDED } from './embedded.ts';
@@ -16,7 +17,7 @@ export interface RunPorts {
   readonly kernel: Pick<Kernel, 'agents' | 'approvals' | 'threads'>;
   readonly approve: Approve;
   readonly limits: Limits;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Pick<Clock, 'now' | 'after'>;
   readonly held: HeldThreads;
   /** Aborts when `close` is called. */
   readonly closing: AbortSignal;
@@ -44,10 +45,10 @@ export const ENDING_MS = 500;
 /** Begins a run. */
 export function startRun<Output>(request: RunRequest, ports: RunPorts): Run<Output> {
   const aborting = new AbortController();
-  const signal = AbortSignal.any([aborting.signal, ports.closing, ...(request.signal === undefined ? [] : [request.signal])]);
+  const stops = [aborting.signal, ports.closing, ...(request.signal === undefined ? [] : [request.signal])];
   const events = new RunEvents(() => aborting.abort(new PithError('aborted', 'the loop over the run was left')));
-  const running = new RunningRun(request, ports, events, signal);
-  const result = ports.held.hold(request.thread, () => running.run()) as Promise<RunResult<Output>>;
+  const running = new RunningRun(request, ports, events, stops);
+  const result = running.run() as Promise<RunResult<Output>>;
   ports.track(
     result.then(
       () => events.end(null),
@@ -71,50 +72,80 @@ class RunningRun {
   #usage: Usage = { inputTokens: 0, outputTokens: 0 };
   /** Where the present turn ended, or waits. */
   #end: End | null = null;
+  /** Why it failed. */
+  #failure: unknown;
   /** Of the turn that runs. */
   #steps = 0;
   #calls = 0;
   readonly #limits: RunLimits;
+  /** Aborts when its time is over. */
+  readonly #timeOver = new AbortController();
+  private readonly signal: AbortSignal;
   /** Ids of questions that stay open. */
   readonly #later = new Set<string>();
+  /** Lets the next one that was asked for in the thread begin. */
+  #begun = (): void => undefined;
 
   constructor(
     private readonly request: RunRequest,
     private readonly ports: RunPorts,
     private readonly events: RunEvents,
-    private readonly signal: AbortSignal,
+    stops: readonly AbortSignal[],
   ) {
+    this.signal = AbortSignal.any([...stops, this.#timeOver.signal]);
     this.#limits = new RunLimits(ports.limits, request.limits ?? {});
   }
 
   async run(): Promise<RunResult> {
-    const late = new AbortController();
+    const ending = new AbortController();
     let cancel: (() => void) | undefined;
-    const onAbort = () => void (cancel = keepAliveClock.after(ENDING_MS, () => late.abort()));
+    const release = keepAliveClock.after(Number.MAX_SAFE_INTEGER, () => undefined); // timers of limits do not keep the process alive
+    const onAbort = () => void (cancel = keepAliveClock.after(ENDING_MS, () => ending.abort()));
     if (this.signal.aborted) onAbort();
     else this.signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await untilAborted(this.#turns(), late.signal);
+      return await untilAborted(
+        this.ports.held.hold(this.request.thread, this.signal, (begun) => this.#turns(begun)),
+        ending.signal,
+      );
     } catch (error) {
+      if (this.#timeOver.signal.aborted) return { ...this.#result('limit', []), limit: 'ms' };
       if (this.signal.aborted) return this.#result('aborted', []);
       throw error;
     } finally {
       this.signal.removeEventListener('abort', onAbort);
       cancel?.();
+      release();
     }
   }
 
-  async #turns(): Promise<RunResult> {
+  /** What `work` resolves within the time that is left, which it takes. A turn ends by itself then; what does not, ends half a second later. */
+  async #timed<T>(work: () => Promise<T>): Promise<T> {
+    const { clock } = this.ports;
+    const { ms } = this.#limits;
+    const began = clock.now();
+    const late = () => this.#timeOver.abort(new PithError('limit_reached', 'the time of the run is over'));
+    const cancel = ms === undefined ? undefined : clock.after(ms + ENDING_MS, late);
+    try {
+      return await untilAborted(work(), this.#timeOver.signal);
+    } finally {
+      cancel?.();
+      this.#limits.spend({ ms: clock.now() - began });
+    }
+  }
+
+  async #turns(begun: () => void): Promise<RunResult> {
+    this.#begun = begun;
     const { output } = this.request;
     const schema = output === undefined ? null : schemaOf(output, 'output');
-    const performer = await this.#performer(schema);
+    const performer = await this.#timed(() => this.#performer(schema));
     let text = this.request.text;
     if (text === null) await this.#answerGiven(this.request.answers ?? {});
     const answers: string[] = [];
     for (;;) {
       const ended = await this.#turn(performer, text);
       if (schema === null || ended.status !== 'done') return ended;
-      const found = await untilAborted(outputIn(ended.text, schema), this.signal);
+      const found = await this.#timed(() => untilAborted(outputIn(ended.text, schema), this.signal));
       if ('value' in found) return { ...ended, output: found.value };
       answers.push(ended.text);
       if (answers.length > REPAIRS) throw new OutputInvalid(answers, found.problems);
@@ -140,12 +171,18 @@ class RunningRun {
   /** One turn, to its end or until questions stay open. */
   async #turn({ agent, userId, model }: Performer, text: string | null): Promise<RunResult> {
     const { thread } = this.request;
-    const common = { agent, threadId: thread, channelId: 'embed', ...(userId === undefined ? {} : { userId }) };
+    const common = {
+      agent,
+      threadId: thread,
+      channelId: 'embed',
+      failed: (error: unknown) => void (this.#failure = error),
+      ...(userId === undefined ? {} : { userId }),
+    };
     let next: Pick<TurnRequest, 'input' | 'resume'> = text === null ? { resume: true } : { input: text };
     for (;;) {
       const policy = { ...this.#limits.policy, ...(model === undefined ? {} : { model }) };
-      const end = (this.#end = await this.#read({ ...common, ...next, policy }));
-      if (end.reason === 'error') throw failureOf(end);
+      const end = (this.#end = await this.#timed(() => this.#read({ ...common, ...next, policy })));
+      if (end.reason === 'error') throw failureOf(this.#failure, end);
       if (end.reason !== 'awaiting_approval') return this.#result(end.reason, []);
       const open = await this.#answerAll({});
       if (open.length > 0) return this.#result('waiting', open);
@@ -153,12 +190,11 @@ class RunningRun {
     }
   }
 
-  async #read(request: TurnRequest): Promise<End> {
-    const { kernel, clock } = this.ports;
-    const began = clock.now();
+  async #read(request: OriginalRequest): Promise<End> {
     let end: End | undefined;
     let turn: string | null = null;
-    for await (const event of kernel.agents.run(request, this.signal)) {
+    for await (const event of this.ports.kernel.agents.run(request, this.signal)) {
+      this.#begun(); // it holds the thread
       if (event.type === 'notice' && event.code === NOTHING_TO_RESUME)
         throw new PithError(NOTHING_TO_RESUME, `resume: nothing waits in thread '${request.threadId}'`, { cure: 'use run' });
       this.events.push(event.type === 'approval-request' ? { ...event, tool: givenName(event.tool) } : event);
@@ -168,7 +204,6 @@ class RunningRun {
       if (event.type === 'turn-end') end = event;
     }
     if (end === undefined) throw new PithError('internal', 'a turn ended without its last event');
-    this.#limits.spend({ ms: clock.now() - began });
     if (end.reason !== 'awaiting_approval') await this.#ended(turn, end.usage);
     return end;
   }
@@ -199,15 +234,21 @@ class RunningRun {
     };
   }
 
-  /** Answers what is open in the thread. Throws `approval_unknown` for an answer to what was never asked there. */
+  /** Answers what is open in the thread. Throws `approval_unknown` for an answer to what was never asked there, `approval_answered` for one that comes too late. */
   async #answerGiven(answers: Readonly<Record<string, ApproveAnswer>>): Promise<void> {
     const { approvals } = this.ports.kernel;
     const { thread } = this.request;
-    for (const id of Object.keys(answers)) {
-      const asked = await untilAborted(approvals.get(id, thread), this.signal);
-      if (asked?.rootThreadId === thread) continue; // one that was answered is not asked again
-      throw new PithError('approval_unknown', `resume: thread '${thread}' has no question '${id}'`, {
-        cure: 'use the ids of `questions` of the run that waits',
+    for (const [id, answer] of Object.entries(answers)) {
+      const asked = await this.#timed(() => untilAborted(approvals.get(id, thread), this.signal));
+      if (asked?.rootThreadId !== thread)
+        throw new PithError('approval_unknown', `resume: thread '${thread}' has no question '${id}'`, {
+          cure: 'use the ids of `questions` of the run that waits',
+        });
+      if (answer === 'later' || asked.answer === null) continue;
+      if ((asked.answer === 'no') === (replyOf(answer).answer === 'no')) continue; // it was given before
+      const why = asked.by === null ? asked.reason : `it was answered ${asked.answer === 'no' ? 'no' : 'yes'}`;
+      throw new PithError('approval_answered', `resume: question '${id}' is no longer open: ${why}`, {
+        cure: 'run the message again; `questions` lists what is open',
       });
     }
     await this.#answerAll(answers);
@@ -217,10 +258,10 @@ class RunningRun {
   async #answerAll(given: Readonly<Record<string, ApproveAnswer>>): Promise<readonly Question[]> {
     const { approvals } = this.ports.kernel;
     const left: Question[] = [];
-    for (const approval of await untilAborted(approvals.list(this.request.thread), this.signal)) {
+    for (const approval of await this.#timed(() => untilAborted(approvals.list(this.request.thread), this.signal))) {
       const question = questionOf(approval);
       const answer = this.#later.has(question.id) ? 'later' : (given[question.id] ?? (await this.#ask(question)));
-      if (answer !== 'later') await approvals.answer(question.id, { ...replyOf(answer), threadId: question.thread });
+      if (answer !== 'later') await this.#timed(() => approvals.answer(question.id, { ...replyOf(answer), threadId: question.thread }));
       else {
         this.#later.add(question.id);
         left.push(question);
@@ -281,7 +322,7 @@ export function questionOf({ id, tool, path, input, digest, summary, details, ro
   };
 }
 
-function failureOf({ error }: End): PithError {
-  const { code = 'internal', message = 'the run failed', ...rest } = error ?? {};
-  return new PithError(code, message, rest);
+/** The error as it was thrown; one of other code, with the code of the turn's end. */
+function failureOf(thrown: unknown, { error }: End): PithError {
+  return thrown instanceof PithError ? thrown : new PithError(error?.code ?? 'internal', messageOf(thrown), { cause: thrown });
 }

@@ -13,18 +13,24 @@ const MODEL_UNKNOWN =
 const QUOTA_EXCEEDED = /insufficient[_ ]quota|exceeded your current quota/i;
 
 /**
- * The error of a failed model call, as text for people: what, where, why, cure. Contains no secret and not the provider's error itself.
- * `answering`: part of the answer had arrived. `now`: by which the server's time to try again is read.
+ * The error of a failed model call, as text for people: what, where, why, cure. Contains no secret and not the error of a provider.
+ * `answering`: part of the answer had arrived. `now`: by which the server's time to try again is read. `isOwn`: the
+ * model is an object of who asks, to whom its error is of use as the cause.
  */
 export function modelFailure(
   error: unknown,
   ref: string,
-  { answering = false, now }: { readonly answering?: boolean; readonly now?: number } = {},
+  {
+    answering = false,
+    now,
+    isOwn = false,
+  }: { readonly answering?: boolean; readonly now?: number; readonly isOwn?: boolean | undefined } = {},
 ): PithError {
   if (error instanceof PithError) return error;
   const fault = readFault(error);
   const { code, why, cure } = explain(fault, ref, answering);
   const options: NonNullable<ConstructorParameters<typeof PithError>[2]> = {
+    ...(isOwn ? { cause: error } : {}),
     where: ref,
     cure,
     retryable: mayPass(fault),

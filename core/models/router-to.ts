@@ -10,7 +10,7 @@ export function routerTo(
 ): ModelRouter {
   const resolve = async (asked: string) => {
     const { model, contextWindow } = typeof given === 'function' ? await given(asked) : given;
-    return { ref: `${model.provider}/${model.modelId}`, why: 'given by the caller', model, contextWindow };
+    return { ref: `${model.provider}/${model.modelId}`, why: 'given by the caller', model, contextWindow, isOwn: true as const };
   };
   return {
     choose: () => resolve('default'),

@@ -30,7 +30,10 @@ interface DefaultChoice extends Choice {
   readonly unused?: string;
 }
 
-export interface ResolvedModel extends ModelParts, Choice {}
+export interface ResolvedModel extends ModelParts, Choice {
+  /** It is an object of the program in which this kernel runs. */
+  readonly isOwn?: true;
+}
 
 export interface ModelRouter {
   /** The model of `default`. Loaded only where a stored key may belong to another address. Rejects `model_unknown` when there is none. */

@@ -26,6 +26,8 @@ export interface Cleaning {
   sourcesIn(text: string): readonly string[];
   /** As `redact`, for every text in plain JSON; `value` itself where there is nothing to hide. */
   redactJson<T>(value: T): T;
+  /** The error without secrets; `error` itself where it contains none. */
+  redactError(error: unknown): unknown;
 }
 
 /** Secrets come from the environment, else from the user's file of secrets, by declared names only. Their values never appear in text. */
@@ -41,8 +43,6 @@ export interface Secrets extends Cleaning {
   share(name: string, isOwn: (recipient: string) => boolean): readonly SharedSecret[];
   /** From now on, hides the value of `name` in every text, unless it is only a server's address. */
   declare(names: Iterable<string>): void;
-  /** The error without secrets; `error` itself where it contains none. */
-  redactError(error: unknown): unknown;
 }
 
 /** The sources of secrets. */

@@ -25,7 +25,7 @@ app.post('/chat', express.json(), async (request, response) => {
     const { status } = await run.result;
     send('end', { status });
   } catch (/** @type {any} */ error) {
-    console.error(error.message); // a client gets the code alone
+    console.error(error.message, error.cure ?? ''); // a client gets the code alone
     send('end', { status: 'failed', code: error.code });
   }
   response.end();

@@ -25,7 +25,7 @@ app.post('/chat', async (context) => {
       const { status } = await run.result;
       await send('end', { status });
     } catch (/** @type {any} */ error) {
-      console.error(error.message); // a client gets the code alone
+      console.error(error.message, error.cure ?? ''); // a client gets the code alone
       await send('end', { status: 'failed', code: error.code });
     }
   });

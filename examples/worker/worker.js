@@ -32,6 +32,6 @@ async function work({ id, session, text }, signal) {
     const { status } = await run.result;
     parentPort?.postMessage({ id, status });
   } catch (/** @type {any} */ error) {
-    parentPort?.postMessage({ id, status: 'failed', code: error.code, message: error.message });
+    parentPort?.postMessage({ id, status: 'failed', code: error.code, message: error.message, cure: error.cure });
   }
 }

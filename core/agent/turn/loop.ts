@@ -182,10 +182,10 @@ function* endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOut
   if (cut?.kind === 'aborted') return stopOf(turn);
   /** `answering`: a part of the answer had come already. */
   const failed = (why: unknown, answering: boolean): TurnEnd => {
-    const failure = modelFailure(why, ref, { answering, now: deps.clock.now() });
+    const failure = modelFailure(why, ref, { answering, now: deps.clock.now(), isOwn: plan.model.isOwn });
     const error = plainFailure(failure, 'model_failed');
     const sources = error.code === 'model_auth' ? deps.host.secrets.sourcesIn(error.message) : [];
-    return { reason: 'error', error: { ...error, message: [error.message, ...sources].join('; ') } };
+    return { reason: 'error', error: { ...error, message: [error.message, ...sources].join('; ') }, failure };
   };
   if (cut?.kind === 'limit') return limitEnd(turn, cut.reached);
   if (cut) return failed(cut.error, spoken.length + calls.length > 0);
@@ -196,8 +196,7 @@ function* endOf(turn: RunningTurn, { cut, finish, text, spoken, calls }: StepOut
     yield { type: 'notice', code: 'answer_filtered', message: `the answer was withheld by the content filter of ${ref}` };
   if (text !== '' || finish === 'content-filter') return { reason: 'done' };
   const message = `${ref} gave an empty answer`;
-  if (turn.progress.text === '')
-    return { reason: 'error', error: plainFailure(new PithError('model_failed', message, { cure: 'ask again, or choose another model' })) };
+  if (turn.progress.text === '') return failedEnd(new PithError('model_failed', message, { cure: 'ask again, or choose another model' }));
   yield { type: 'notice', code: 'answer_empty', message: `${message} after its last tool call` };
   return { reason: 'done' };
 }
@@ -222,6 +221,11 @@ function usageOf({
   return cut && cut.kind !== 'limit' && text === ''
     ? { inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0 }
     : { inputTokens, outputTokens };
+}
+
+/** The end of a turn that failed. */
+export function failedEnd(failure: unknown, fallback?: string): TurnEnd {
+  return { reason: 'error', error: plainFailure(failure, fallback), failure };
 }
 
 /** What `turn-end` says of an error: its code, and what, where, why and the cure in one line. */

@@ -72,7 +72,7 @@ export interface TurnPlan {
   readonly info: TurnInfo;
   readonly limits: AgentSpec['limits'];
   readonly policy: TurnPolicy;
-  readonly model: Pick<ResolvedModel, 'ref' | 'model' | 'contextWindow'>;
+  readonly model: Pick<ResolvedModel, 'ref' | 'model' | 'contextWindow' | 'isOwn'>;
   readonly tools: PlannedTools;
   readonly system: string;
   /** What `system` is made of, in order. */
@@ -182,6 +182,8 @@ export interface TurnEnd {
   /** True when the end has been persisted together with the last step. */
   readonly stored?: boolean;
   readonly error?: Extract<TurnEvent, { type: 'turn-end' }>['error'];
+  /** The error as it was thrown. */
+  readonly failure?: unknown;
 }
 
 /** One call as the model asked for it. */

@@ -7,8 +7,9 @@ import type { TurnEndReason } from '../threads/thread.ts';
 import { endTurnSpan } from './spans.ts';
 import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
 import type { OriginalRequest } from '../../kernel/index.ts';
+import type { Cleaning } from '../../trust/index.ts';
 import { answerOpen, type EndedTurn, type Opening, openTurn, republish, resumeCalls, cancelQuestions } from './open-turn.ts';
-import { answerCalls, plainFailure, runLoop } from './loop.ts';
+import { answerCalls, failedEnd, plainFailure, runLoop } from './loop.ts';
 
 export interface TurnEvents extends AsyncIterableIterator<TurnEvent, undefined> {
   return(): Promise<IteratorResult<TurnEvent, undefined>>;
@@ -27,9 +28,9 @@ type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;
 
 /**
  * The one way to run an agent. `dependencies` are made, or looked at again, before each turn; what that rejects with ends the turn: the store
- * may be damaged, or the disk full. `cleaned` takes secrets out of what is said of a failure: providers repeat keys there.
+ * may be damaged, or the disk full. `secrets` are taken out of what is said of a failure: providers repeat keys there.
  */
-export function createTurns(dependencies: () => Promise<TurnDependencies>, cleaned: (event: TurnEvent) => TurnEvent): RunTurn {
+export function createTurns(dependencies: () => Promise<TurnDependencies>, secrets: Pick<Cleaning, 'redactJson' | 'redactError'>): RunTurn {
   const shared: Shared = { notices: new NoticeSink(), tree: createCallTree() };
 
   /** From the request to the end, which comes when the thread has been given back. */
@@ -44,6 +45,7 @@ export function createTurns(dependencies: () => Promise<TurnDependencies>, clean
       end = yield* turn(thread, shared.tree, stop);
     } catch (error) {
       end = neverBegan(error, stop.signal);
+      if (end.reason === 'error') request.failed?.(error);
     }
     await thread?.leave();
     unseal?.();
@@ -52,9 +54,9 @@ export function createTurns(dependencies: () => Promise<TurnDependencies>, clean
 
   return (request, signal) =>
     readTurn(
-      (stop) => events(request, stop),
+      (stop) => events({ ...request, failed: (error) => request.failed?.(secrets.redactError(error)) }, stop),
       // A copy: whoever reads an event may change it, and what it is made of is called, stored and sent.
-      (event) => structuredClone(event.type === 'notice' || event.type === 'turn-end' ? cleaned(event) : event),
+      (event) => structuredClone(event.type === 'notice' || event.type === 'turn-end' ? secrets.redactJson(event) : event),
       signal,
     );
 }
@@ -179,8 +181,8 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
   }
   cancelBudget?.();
   if (running) tree.ended(running);
-  if (lost.aborted) end = { reason: 'error', error: plainFailure(lost.reason, 'thread_busy'), stored: true };
-  const over = { running, before, end };
+  if (lost.aborted) end = { ...failedEnd(lost.reason, 'thread_busy'), stored: true };
+  const over = { running, before, end, failed: opening.request.failed };
   const event = await (running?.span ?? NO_SPAN).run(() => conclude(deps, over, stop.signal));
   if (running) endTurnSpan(running, event);
   return event;
@@ -190,11 +192,13 @@ interface Over {
   readonly running: RunningTurn | null;
   readonly before: EndedTurn | null;
   readonly end: TurnEnd;
+  readonly failed: OriginalRequest['failed'];
 }
 
 /** Writes the end, and tells it to those who wait for it. */
-async function conclude(deps: TurnDependencies, { running, before, end }: Over, signal: AbortSignal): Promise<TurnEndEvent> {
-  const event = await close(deps, running, before, end);
+async function conclude(deps: TurnDependencies, over: Over, signal: AbortSignal): Promise<TurnEndEvent> {
+  const { running } = over;
+  const event = await close(deps, over);
   if (running) await settleQuestions(running, event.reason);
   await deps.hooks?.end(running?.offer.info ?? null, event.reason, signal);
   return event;
@@ -252,22 +256,23 @@ function announce({ plan, record, documents, deps, notices }: RunningTurn): read
 }
 
 function endOfError(error: unknown, turn: RunningTurn | null, signal: AbortSignal): TurnEnd {
-  if (!signal.aborted) return { reason: 'error', error: plainFailure(error) };
+  if (!signal.aborted) return failedEnd(error);
   const spent = timeSpent(signal);
   return turn && spent ? limitEnd(turn, spent) : { reason: 'aborted' };
 }
 
 /** Writes the turn's end, unless it is written already. An end that cannot be written is an error, whatever it was before. */
-async function close(deps: TurnDependencies, turn: RunningTurn | null, before: EndedTurn | null, asked: TurnEnd): Promise<TurnEndEvent> {
+async function close(deps: TurnDependencies, { running: turn, before, end: asked, failed }: Over): Promise<TurnEndEvent> {
   let end = asked;
   if (turn && !end.stored) {
     try {
       await turn.writer.setState(turn.record.id, end.reason, turn.progress.usage);
     } catch (error) {
-      end = end.reason === 'error' ? end : { reason: 'error', error: plainFailure(error, 'database_failed') };
+      end = end.reason === 'error' ? end : failedEnd(error, 'database_failed');
     }
   }
-  const { reason, error } = end;
+  const { reason, error, failure } = end;
+  if (failure !== undefined) failed?.(failure);
   const { usage, text } = turn?.progress ?? before ?? NOTHING;
   if (turn)
     deps.events.publish('turn.ended', {

@@ -26,8 +26,8 @@ export interface TurnOrigin {
   readonly agents: readonly string[];
 }
 
-/** A request as the kernel passes it on: with who made it, where that is not the kernel's own code. */
-export type OriginalRequest = TurnRequest & { readonly origin?: TurnOrigin };
+/** A request as the kernel passes it on: with who made it, where that is not the kernel's own code. `failed`: called before the `turn-end` that says so with the error, without secrets. */
+export type OriginalRequest = TurnRequest & { readonly origin?: TurnOrigin; failed?(error: unknown): void };
 
 /** `ExtensionContext['agents']` with the origin of a request, which the host writes. */
 export interface HostAgents extends Omit<ExtensionContext['agents'], 'run'> {

@@ -249,6 +249,29 @@ it('U46 over a whole run, with tools, skills, agents, questions and a folder for
   expect(control).toEqual(['process.on SIGUSR2', 'execFileSync true']);
 });
 
+it('U46 U47 a run keeps the process alive until its limits end it, with a tool, a question and a model that never answer', async () => {
+  const text = `${IMPORT} import { scriptedModel } from '${ROOT}/dist/testing.js';
+    const never = () => new Promise(() => {});
+    const call = (name) => scriptedModel([{ calls: [{ name, input: {} }] }, { text: 'went on' }]);
+    const tools = { hang: { timeoutMs: 20, execute: never }, ask: { needsApproval: true, execute: () => 'done' } };
+    async function main() {
+      for (const options of [
+        { model: call('hang') },
+        { model: call('hang'), tools: { hang: never }, limits: { ms: 20 } },
+        { model: { ...call('ask').model, doStream: never }, limits: { ms: 20 } },
+        { model: call('ask'), approve: (_, signal) => (setTimeout(() => stop.abort(), 20).unref(), never()) },
+      ]) {
+        const pith = await createPith({ tools, ...options });
+        const { status, text } = await pith.run('go', { signal: stop.signal }).result;
+        console.log(status, text);
+        await pith.close();
+      }
+    }
+    const stop = new AbortController();
+    main();`;
+  expect((await program(text, { cwd: folderWith() })).stdout).toBe('done went on\nlimit \nlimit \naborted \n');
+});
+
 const INSTANCES = process.env['PITH_TEST_LONG'] === '1' ? 200 : 40;
 
 it('U46 instances that are made and closed leave no memory, files, timers and listeners behind', async () => {

@@ -2,6 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createPith, type PithOptions } from 'pith/embed';
 import { fakeClock, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
+import { passed } from '../../waiting.ts';
 
 const usage = { inputTokens: 1000, outputTokens: 100 };
 const settings = { prices: { 'scripted/scripted': { input: 10, output: 100 } } }; // 0.02 dollars a step
@@ -95,6 +96,21 @@ it('U47 the time of a run is shared by its turns, and goes on after a question; 
   );
   expect(await pith.run('hi').result).toMatchObject({ status: 'limit', limit: 'ms' });
   expect(model.requests).toHaveLength(2);
+});
+
+const never = () => new Promise<never>(() => undefined);
+const ownSchema = (validate: () => unknown) => ({
+  '~standard': { version: 1, vendor: 'own', validate, jsonSchema: { input: () => ({ type: 'object' }) } },
+});
+it.each([
+  ['a function that gives the model', { model: never }, {}, ''],
+  ['a check of the output', {}, { output: ownSchema(never) }, '{}'],
+  ['a store', { store: { read: never, append: never, list: never, remove: never } }, {}, ''],
+])('U47 the time of a run is over while it waits for %s', async (_, options: PithOptions, asked, text) => {
+  const clock = fakeClock();
+  const { pith } = await pithWith([{ text: '{}' }], { clock, limits: { ms: 500 }, ...options });
+  expect(await passed(clock, pith.run('hi', asked).result, 100)).toMatchObject({ status: 'limit', limit: 'ms', text, output: undefined });
+  expect(clock.now() - Date.UTC(2026, 0, 1)).toBeGreaterThanOrEqual(500);
 });
 
 it.each([

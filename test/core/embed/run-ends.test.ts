@@ -1,10 +1,13 @@
 import { Readable } from 'node:stream';
+import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ApproveAnswer, createPith, type EmbeddedModel, type PithOptions, type Question } from 'pith/embed';
-import { scriptedModel, type ScriptedStep } from 'pith/testing';
+import type { PithError } from 'pith';
+import { fakeClock, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
+import { startOpenAiServer } from '../../fixtures/openai-server.ts';
 import { folderWith } from '../../places.ts';
-import { within } from '../../waiting.ts';
+import { gate, within } from '../../waiting.ts';
 
 const ASKING = {
   write: {
@@ -118,6 +121,28 @@ describe('U44 a question', () => {
     await expect(pith.resume(thread, answers).result).rejects.toMatchObject({ code: 'nothing_to_resume', cure: expect.any(String) });
     await expect(pith.resume('elsewhere').result).rejects.toMatchObject({ code: 'thread_unknown' });
   });
+
+  it('is open for 24 hours: a yes that comes later is refused, as is one after a no', async () => {
+    const clock = fakeClock();
+    const { pith, model } = await pithWith([ask('a'), ask('b', 'c')], { clock, approve: () => 'later' });
+    const late = (id: string, why: string) => ({
+      code: 'approval_answered',
+      message: `resume: question '${id}' is no longer open: ${why}`,
+      cure: expect.any(String),
+    });
+    const first = await pith.run('write').result;
+    await clock.advance(25 * 60 * 60 * 1000);
+    const [{ id } = { id: '' }] = first.questions;
+    await expect(pith.resume(first.thread, { [id]: 'yes' }).result).rejects.toMatchObject(late(id, 'nobody answered within 24 h'));
+
+    const second = await pith.run('write', { thread: 'second' }).result;
+    const [b = '', c = ''] = second.questions.map((question) => question.id);
+    expect((await pith.resume('second', { [b]: 'no' }).result).status).toBe('waiting');
+    const answers = { [b]: 'yes', [c]: 'yes' } as const;
+    await expect(pith.resume('second', answers).result).rejects.toMatchObject(late(b, 'it was answered no'));
+    expect((await pith.questions('second')).map((question) => question.id)).toEqual([c]);
+    expect(model.requests).toHaveLength(2);
+  });
 });
 
 it('U44 what runs is what was asked about, whatever a reader makes of events and a tool of its input', async () => {
@@ -223,6 +248,64 @@ describe('U46 a run in the thread of the run that calls it', () => {
     expect(await pith.run('write').result).toMatchObject({ status: 'done', text: 'done' });
     expect(found).toMatchObject([{ reason: busy }]);
   });
+});
+
+describe('U47 the error of a run', () => {
+  const failing = (error: unknown) => pithWith([{ error } as never, { text: 'never' }]);
+
+  it('is that which was thrown: what, where, why, the cure apart, whether to try again, and the cause', async () => {
+    const cause = Object.assign(new Error('slow down'), { statusCode: 429, isRetryable: false, responseHeaders: { 'retry-after': '7' } });
+    const { pith } = await failing(cause);
+    const error = (await pith.run('hi').result.catch((thrown: unknown) => thrown)) as PithError;
+    expect(error).toMatchObject({
+      name: 'PithError',
+      code: 'model_rate_limited',
+      message: 'model scripted/scripted: the provider limits requests (429): slow down',
+      where: 'scripted/scripted',
+      cure: 'wait a little, check the quota, or use another model',
+      statusCode: 429,
+      retryAfterMs: 7000,
+    });
+    expect(error.cause).toBe(cause);
+  });
+
+  it('has the cause where a store fails, in a run as in a call of its own', async () => {
+    const cause = new Error('the database is away');
+    const store = { read: async () => [], append: () => Promise.reject(cause), list: () => Promise.reject(cause), remove: async () => {} };
+    const { pith } = await pithWith([{ text: 'done' }], { store });
+    const failure = { code: 'database_failed', retryable: true, cause, cure: expect.any(String) };
+    await expect(pith.threads.list()).rejects.toMatchObject(failure);
+    await expect(pith.run('hi').result).rejects.toMatchObject(failure);
+  });
+
+  it('has no secret where a provider repeats its key', async () => {
+    const key = 'sk-canary-0123456789';
+    const server = await startOpenAiServer();
+    onTestFinished(() => server.close());
+    server.script({ status: 400, error: { message: `${key} is not for this` } });
+    const pith = await createPith({ model: 'openai/test-model', env: { OPENAI_API_KEY: key, OPENAI_BASE_URL: server.url } });
+    onTestFinished(() => pith.close());
+    const error = inspect(await pith.run('hi').result.catch((thrown: unknown) => thrown), { depth: 9, showHidden: true });
+    expect([error.includes('is not for this'), error.includes(key)]).toEqual([true, false]);
+  });
+});
+
+it('U45 what is asked for in a thread comes in its order: removing it waits for the run before, not for that after', async () => {
+  const asked = gate();
+  const { model } = scriptedModel([{ text: 'first' }, { text: 'third' }]);
+  const pith = await createPith({ model: async () => (await asked.opened, model) });
+  onTestFinished(() => pith.close());
+  const stop = new AbortController();
+  const first = pith.run('one', { thread: 't' });
+  const second = pith.run('two', { thread: 't', signal: stop.signal });
+  const removed = pith.threads.remove('t');
+  const third = pith.run('three', { thread: 't' });
+  stop.abort();
+  expect((await second.result).status).toBe('aborted'); // at once, before the first has begun
+  asked.open();
+  await Promise.all([first.result, removed]);
+  expect((await third.result).text).toBe('third');
+  expect(JSON.stringify(await pith.threads.messages('t'))).not.toContain('one');
 });
 
 describe('U47 an argument of the wrong type', () => {

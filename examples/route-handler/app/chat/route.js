@@ -22,7 +22,7 @@ async function* eventsOf(run) {
     const { status } = await run.result;
     yield eventOf('end', { status });
   } catch (/** @type {any} */ error) {
-    console.error(error.message); // a client gets the code alone
+    console.error(error.message, error.cure ?? ''); // a client gets the code alone
     yield eventOf('end', { status: 'failed', code: error.code });
   }
 }
