@@ -8,6 +8,7 @@ import { RunEvents } from './events.ts';
 import type { HeldThreads } from './held-threads.ts';
 import type { Approve, ApproveAnswer, Limits, Question, Run, RunOptions, RunResult } from './options.ts';
 import { outputIn, outputInstructions, OutputInvalid, outputQuestion } from './output.ts';
+import { errorForProgram, eventForProgram } from './program-texts.ts';
 import { limitOf, RunLimits } from './run-limits.ts';
 import { type AnySchema, schemaOf } from './schemas.ts';
 
@@ -20,6 +21,8 @@ export interface RunPorts {
   readonly held: HeldThreads;
   /** Aborts when `close` is called. */
   readonly closing: AbortSignal;
+  /** The program gives model objects, which have keys of their own. */
+  readonly ownModel: boolean;
   /** Until it has ended, `close` waits for it. */
   track(work: Promise<unknown>): void;
 }
@@ -47,7 +50,11 @@ export function startRun<Output>(request: RunRequest, ports: RunPorts): Run<Outp
   const signal = AbortSignal.any([aborting.signal, ports.closing, ...(request.signal === undefined ? [] : [request.signal])]);
   const events = new RunEvents(() => aborting.abort(new PithError('aborted', 'the loop over the run was left')));
   const running = new RunningRun(request, ports, events, signal);
-  const result = ports.held.hold(request.thread, () => running.run()) as Promise<RunResult<Output>>;
+  const result = ports.held
+    .hold(request.thread, () => running.run())
+    .catch((error: unknown) => {
+      throw errorForProgram(error, ports.ownModel);
+    }) as Promise<RunResult<Output>>;
   ports.track(
     result.then(
       () => events.end(null),
@@ -154,14 +161,14 @@ class RunningRun {
   }
 
   async #read(request: TurnRequest): Promise<End> {
-    const { kernel, clock } = this.ports;
+    const { kernel, clock, ownModel } = this.ports;
     const began = clock.now();
     let end: End | undefined;
     let turn: string | null = null;
     for await (const event of kernel.agents.run(request, this.signal)) {
       if (event.type === 'notice' && event.code === NOTHING_TO_RESUME)
         throw new PithError(NOTHING_TO_RESUME, `resume: nothing waits in thread '${request.threadId}'`, { cure: 'use run' });
-      this.events.push(event.type === 'approval-request' ? { ...event, tool: givenName(event.tool) } : event);
+      this.events.push(event.type === 'approval-request' ? { ...event, tool: givenName(event.tool) } : eventForProgram(event, ownModel));
       if (event.type === 'turn-start') turn = event.turn;
       if (event.type === 'step-end') this.#steps += 1;
       if (event.type === 'tool-call') this.#calls += 1;
