@@ -34,7 +34,7 @@ import { agentsOf, assistantOf, refuseOtherModel, refuseUnusable } from './agent
 import type { EmbeddedSkill, Pith, PithOptions } from './options.ts';
 import { errorForProgram } from './program-texts.ts';
 import { ENDING_MS, nobody, questionOf, type RunPorts, startRun } from './run.ts';
-import { DELEGATION, SHIPPED } from './shipped.ts';
+import { DELEGATION, LIBRARIAN, SHIPPED } from './shipped.ts';
 import { toolsOf } from './tools.ts';
 
 /** Opens a kernel in this process, over what the options name alone. Rejects `settings_invalid` and what a start may fail with. */
@@ -291,6 +291,7 @@ function settingsOf({ settings = {}, model }: PithOptions, dataDirectory: string
     data_dir: dataDirectory,
     ...(typeof model === 'string' ? { models: { default: model } } : {}),
     skills: { sources: { replace: [...skills] }, poll_seconds: 0 },
+    extensions: { [LIBRARIAN]: { reader: 'program' } },
   }) as SettingsInput;
 }
 
