@@ -32,12 +32,21 @@ import { HeldThreads } from './held-threads.ts';
 import { partsOf } from './models.ts';
 import { agentsOf, assistantOf, refuseOtherModel, refuseUnusable } from './agents.ts';
 import type { EmbeddedSkill, Pith, PithOptions } from './options.ts';
+import { errorForProgram } from './program-texts.ts';
 import { ENDING_MS, nobody, questionOf, type RunPorts, startRun } from './run.ts';
-import { DELEGATION, SHIPPED } from './shipped.ts';
+import { DELEGATION, LIBRARIAN, SHIPPED } from './shipped.ts';
 import { toolsOf } from './tools.ts';
 
 /** Opens a kernel in this process, over what the options name alone. Rejects `settings_invalid` and what a start may fail with. */
 export async function openPith(options: PithOptions): Promise<Pith> {
+  try {
+    return await pithOf(options);
+  } catch (error) {
+    throw errorForProgram(error);
+  }
+}
+
+async function pithOf(options: PithOptions): Promise<Pith> {
   await checkOptions(options);
   const { approve = nobody, limits = {}, clock = systemClock } = options;
   const temporary = new TemporaryFolder();
@@ -57,6 +66,7 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     clock,
     held,
     closing: closing.signal,
+    ownModel: typeof options.model === 'object' || typeof options.model === 'function',
     track(work) {
       const settled = work.then(noop, noop).then(() => void running.delete(settled));
       running.add(settled);
@@ -83,7 +93,13 @@ export async function openPith(options: PithOptions): Promise<Pith> {
   const requireOpen = (): void => {
     if (closed !== undefined) throw new PithError('usage', 'this Pith is closed', { cure: 'make another one' });
   };
-  const untilClosed = <T>(work: Promise<T>): Promise<T> => untilAborted(work, AbortSignal.any([closing.signal])); // no listeners pile up at one
+  const untilClosed = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await untilAborted(work, AbortSignal.any([closing.signal])); // no listeners pile up at one
+    } catch (error) {
+      throw errorForProgram(error);
+    }
+  };
   return {
     run(text, given = {}) {
       requireOpen();
@@ -109,8 +125,8 @@ export async function openPith(options: PithOptions): Promise<Pith> {
     },
     async skills() {
       requireOpen();
-      const [provider] = await kernel.host.providers.active(SkillProvider);
-      const found = (await provider?.listSkills()) ?? [];
+      const listed = kernel.host.providers.active(SkillProvider).then(async ([provider]) => provider?.listSkills());
+      const found = (await untilClosed(listed)) ?? [];
       return found.map(({ id, description, state }) => ({ id, description, state }));
     },
     threads: {
@@ -274,6 +290,7 @@ function settingsOf({ settings = {}, model }: PithOptions, dataDirectory: string
     data_dir: dataDirectory,
     ...(typeof model === 'string' ? { models: { default: model } } : {}),
     skills: { sources: { replace: [...skills] }, poll_seconds: 0 },
+    extensions: { [LIBRARIAN]: { reader: 'program' } },
   }) as SettingsInput;
 }
 

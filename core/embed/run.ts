@@ -9,6 +9,7 @@ import { RunEvents } from './events.ts';
 import type { HeldThreads } from './held-threads.ts';
 import type { Approve, ApproveAnswer, Limits, Question, Run, RunOptions, RunResult } from './options.ts';
 import { outputIn, outputInstructions, OutputInvalid, outputQuestion } from './output.ts';
+import { errorForProgram, eventForProgram } from './program-texts.ts';
 import { limitOf, RunLimits } from './run-limits.ts';
 import { type AnySchema, schemaOf } from './schemas.ts';
 
@@ -21,6 +22,8 @@ export interface RunPorts {
   readonly held: HeldThreads;
   /** Aborts when `close` is called. */
   readonly closing: AbortSignal;
+  /** The program gives model objects, which have keys of their own. */
+  readonly ownModel: boolean;
   /** Until it has ended, `close` waits for it. */
   track(work: Promise<unknown>): void;
 }
@@ -48,7 +51,9 @@ export function startRun<Output>(request: RunRequest, ports: RunPorts): Run<Outp
   const stops = [aborting.signal, ports.closing, ...(request.signal === undefined ? [] : [request.signal])];
   const events = new RunEvents(() => aborting.abort(new PithError('aborted', 'the loop over the run was left')));
   const running = new RunningRun(request, ports, events, stops);
-  const result = running.run() as Promise<RunResult<Output>>;
+  const result = running.run().catch((error: unknown) => {
+    throw errorForProgram(error, ports.ownModel);
+  }) as Promise<RunResult<Output>>;
   ports.track(
     result.then(
       () => events.end(null),
@@ -191,13 +196,14 @@ class RunningRun {
   }
 
   async #read(request: OriginalRequest): Promise<End> {
+    const { kernel, ownModel } = this.ports;
     let end: End | undefined;
     let turn: string | null = null;
-    for await (const event of this.ports.kernel.agents.run(request, this.signal)) {
+    for await (const event of kernel.agents.run(request, this.signal)) {
       this.#begun(); // it holds the thread
       if (event.type === 'notice' && event.code === NOTHING_TO_RESUME)
         throw new PithError(NOTHING_TO_RESUME, `resume: nothing waits in thread '${request.threadId}'`, { cure: 'use run' });
-      this.events.push(event.type === 'approval-request' ? { ...event, tool: givenName(event.tool) } : event);
+      this.events.push(event.type === 'approval-request' ? { ...event, tool: givenName(event.tool) } : eventForProgram(event, ownModel));
       if (event.type === 'turn-start') turn = event.turn;
       if (event.type === 'step-end') this.#steps += 1;
       if (event.type === 'tool-call') this.#calls += 1;

@@ -1,6 +1,9 @@
 /** What a program needs of what ships; the rest it names. */
 export const SHIPPED = ['skill_registry', 'skill_search', 'openai_compatible', 'anthropic', 'offline'];
 
+/** The model without a network, which tells what to do. */
+export const LIBRARIAN = 'offline';
+
 /** The tools for skills. */
 export const SKILL_TOOLS = 'skill_registry';
 

@@ -20,8 +20,7 @@ export function databaseFailure(error: unknown, file: string, { isExtensions = f
   const known = explain(primaryCode(error), words);
   const why =
     known?.why ?? (isExtensions ? `a statement failed (${words.replace(/^near "[^]*": /u, '')})` : 'it refused a statement of Pith itself');
-  const cure =
-    known === null && !isExtensions ? 'run pith doctor; if it finds nothing, this is a fault of Pith: report it with its log' : known?.cure;
+  const cure = known === null && !isExtensions ? 'run: pith doctor, or report it as a fault of Pith' : known?.cure;
   return new PithError('database_failed', `database ${file}: ${why}`, { cause: error, cure, where: file, retryable: isBusy(error) });
 }
 

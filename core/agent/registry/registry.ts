@@ -256,7 +256,9 @@ function placed(note: Diagnostic, spec: AgentSpec): Diagnostic {
 
 /** Nothing declares it. */
 function unknownAgent(id: string, known: Iterable<string>): PithError {
-  return new PithError('agent_unknown', `there is no agent '${id}'${didYouMean(id, known)}`, { where: id, cure: "see 'pith agents list'" });
+  const ids = [...known];
+  const cure = `${ids.length === 0 ? '' : `name one of ${ids.slice(0, 10).join(', ')}; `}see 'pith agents list'`;
+  return new PithError('agent_unknown', `there is no agent '${id}'${didYouMean(id, ids)}`, { where: id, cure });
 }
 
 /** It is declared and cannot run. */

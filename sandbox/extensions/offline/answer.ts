@@ -3,9 +3,33 @@ import { fittingPassages, sectionsOf, type Passage } from './passages.ts';
 import type { ListedSkill } from './skill-list.ts';
 import type { SkillText } from './skill-text.ts';
 
+/** What to do where the librarian cannot go on, for whoever can do it. */
+export interface Hints {
+  readonly connect: string;
+  readonly add: string;
+  readonly missing: string;
+  readonly off: string;
+}
+
+export const HINTS: Readonly<Record<'person' | 'program', Hints>> = {
+  person: {
+    connect: 'To connect a model, type /setup in a chat, or run: pith setup',
+    add: 'To add one, write `sandbox/skills/<id>/SKILL.md` with a `name` and a `description` at its top; it can be used by the next message.',
+    missing: 'Add the extension that provides skills to its `uses_tools`, or check with `pith doctor` why it is missing.',
+    off: 'are switched off (`--no-skills`, `skills.enabled: false`, `extensions: { skill_registry: … }`), or nothing in its `uses_tools` provides them.',
+  },
+  program: {
+    connect: 'To connect a model, give `model` to createPith.',
+    add: 'To add one, give `skills` to createPith.',
+    missing: "Add 'skill_registry' to `usesTools` of the agent.",
+    off: "are switched off in `settings`, or 'skill_registry' is missing in its `usesTools`.",
+  },
+};
+
 /** Ends the first answer of a conversation. */
-export const CONNECT =
-  'I am the offline librarian: I find a skill and quote it, and cannot reason or act. To connect a model, type /setup in a chat, or run: pith setup';
+export function introduction({ connect }: Hints): string {
+  return `I am the offline librarian: I find a skill and quote it, and cannot reason or act. ${connect}`;
+}
 
 const MAX_NAMED = 8;
 const MAX_DESCRIPTION = 120;
@@ -20,25 +44,23 @@ export function answerFrom(id: string, text: SkillText, question: string): strin
   ]);
 }
 
-export function answerFromNothing(ids: readonly string[], found: readonly string[]): string {
+export function answerFromNothing(ids: readonly string[], found: readonly string[], { add }: Hints): string {
   const near = found.length > 0 && found.length <= MAX_NAMED ? found : ids;
   const known = ids.length === 0 ? 'There are no skills yet.' : `Some that exist: ${names(near)}.`;
-  return finish(['Nothing fits: no skill is about this, and without a model I know nothing else.', known, ADD]);
+  return finish(['Nothing fits: no skill is about this, and without a model I know nothing else.', known, add]);
 }
 
-export function answerGreeting(skills: readonly ListedSkill[]): string {
-  if (skills.length === 0) return finish(['Hello. I answer from skills, and there are none yet.', ADD]);
+export function answerGreeting(skills: readonly ListedSkill[], { add }: Hints): string {
+  if (skills.length === 0) return finish(['Hello. I answer from skills, and there are none yet.', add]);
   const lines = skills
     .slice(0, MAX_NAMED)
     .map((skill) => `- \`${skill.id}\`${skill.description === '' ? '' : `: ${shorten(skill.description)}`}`);
   return finish(['Hello. I answer questions from the skills here:', lines.join('\n')]);
 }
 
-export function answerWithoutTools(missing: readonly string[]): string {
-  const tools = missing.map((tool) => `\`${tool}\``).join(' and ');
-  return finish([
-    `I answer from skills only, and this agent does not offer ${tools}. Add the extension that provides skills to its \`uses_tools\`, or check with \`pith doctor\` why it is missing.`,
-  ]);
+export function answerWithoutTools(tools: readonly string[], { missing }: Hints): string {
+  const names = tools.map((tool) => `\`${tool}\``).join(' and ');
+  return finish([`I answer from skills only, and this agent does not offer ${names}. ${missing}`]);
 }
 
 /** For an agent that gets skills by their triggers, when the message triggers none. */
@@ -52,9 +74,9 @@ export function answerWithoutTrigger(skills: readonly ListedSkill[]): string {
 }
 
 /** For an agent without access to skills. */
-export function answerWithoutSkills(): string {
+export function answerWithoutSkills({ off }: Hints): string {
   return finish([
-    'I answer from skills only, and this agent meets none now: its mode is `none`, skills or the extension that serves them are switched off (`--no-skills`, `skills.enabled: false`, `extensions: { skill_registry: … }`), or nothing in its `uses_tools` provides them.',
+    `I answer from skills only, and this agent meets none now: its mode is \`none\`, skills or the extension that serves them ${off}`,
   ]);
 }
 
@@ -63,9 +85,6 @@ export function answerToolError(tool: string, output: JsonValue): string {
     `I could not answer from the skills: \`${tool}\` failed (${shorten(typeof output === 'string' ? output : JSON.stringify(output), 300)}).`,
   ]);
 }
-
-const ADD =
-  'To add one, write `sandbox/skills/<id>/SKILL.md` with a `name` and a `description` at its top; it can be used by the next message.';
 
 function quote(id: string, passage: Passage): string {
   // The outermost heading is the file's title, which the id already says.

@@ -7,7 +7,8 @@ import {
   answerWithoutSkills,
   answerWithoutTools,
   answerWithoutTrigger,
-  CONNECT,
+  introduction,
+  type Hints,
 } from './answer.ts';
 import type { Conversation, PastCall } from './conversation.ts';
 import { fittingPassages } from './passages.ts';
@@ -26,57 +27,57 @@ const SKILL = 'skill';
 const MAX_QUERY = 400;
 
 /** The librarian's next step. The first answer of a conversation ends with what it cannot do. */
-export function decide(conversation: Conversation): Decision {
-  const decision = nextStep(conversation);
-  return decision.kind === 'call' || conversation.hasAnswered ? decision : answer(`${decision.text}\n\n${CONNECT}`);
+export function decide(conversation: Conversation, hints: Hints): Decision {
+  const decision = nextStep(conversation, hints);
+  return decision.kind === 'call' || conversation.hasAnswered ? decision : answer(`${decision.text}\n\n${introduction(hints)}`);
 }
 
 /** Finds the fitting skill in the way that this agent gets skills, reads it, and answers from its text. */
-function nextStep(conversation: Conversation): Decision {
+function nextStep(conversation: Conversation, hints: Hints): Decision {
   const { question, tools } = conversation;
   const given = givenSkill(conversation);
   if (given !== null) return answer(answerFrom(given.id, given.text, question));
   const [list, read, skill] = [LIST, READ, SKILL].map((name) => tools.get(name));
-  if (list !== undefined && read !== undefined) return bySearch(conversation, list, read);
-  if (skill !== undefined) return byDescription(conversation);
-  if (list !== undefined) return answer(answerWithoutTools([READ]));
-  return read === undefined ? answer(answerWithoutSkills()) : byTriggers(conversation);
+  if (list !== undefined && read !== undefined) return bySearch(conversation, { list, read }, hints);
+  if (skill !== undefined) return byDescription(conversation, hints);
+  if (list !== undefined) return answer(answerWithoutTools([READ], hints));
+  return read === undefined ? answer(answerWithoutSkills(hints)) : byTriggers(conversation, hints);
 }
 
 /** With two tools: one lists skills, ranked by the question, the other reads one. */
-function bySearch(conversation: Conversation, list: string, read: string): Decision {
+function bySearch(conversation: Conversation, { list, read }: { readonly list: string; readonly read: string }, hints: Hints): Decision {
   const { question, calls } = conversation;
   const greeting = asksForOverview(question);
   const listed = calls.findLast((call) => call.tool === LIST);
   if (listed === undefined) return { kind: 'call', tool: list, input: greeting ? {} : { query: question.slice(0, MAX_QUERY) } };
   if (!listed.ok) return answer(answerToolError(LIST, listed.output));
   const skills = parseSkillList(listed.output);
-  if (greeting) return answer(answerGreeting(skills));
+  if (greeting) return answer(answerGreeting(skills, hints));
   const match = bestMatch(question, skills, queryOf(listed) !== '');
   if (match !== null) return byReading(conversation, { name: READ, tool: read, input: { skill_id: match.id } }, match.id);
   const known = fromEarlier(conversation, READ);
   if (known !== null) return known;
   const everything = calls.findLast((call) => call.tool === LIST && call.ok && queryOf(call) === '');
   if (everything === undefined) return { kind: 'call', tool: list, input: {} };
-  return answer(answerFromNothing(idsOf(parseSkillList(everything.output)), idsOf(skills)));
+  return answer(answerFromNothing(idsOf(parseSkillList(everything.output)), idsOf(skills), hints));
 }
 
 /** With one tool, whose description lists all skills. */
-function byDescription(conversation: Conversation): Decision {
+function byDescription(conversation: Conversation, hints: Hints): Decision {
   const { question, tools, descriptions } = conversation;
   const skills = parseSkillElements(descriptions.get(SKILL) ?? '');
-  if (asksForOverview(question)) return answer(answerGreeting(skills));
+  if (asksForOverview(question)) return answer(answerGreeting(skills, hints));
   const match = bestMatch(question, skills, false);
   if (match !== null)
     return byReading(conversation, { name: SKILL, tool: tools.get(SKILL) ?? SKILL, input: { skill_name: match.id } }, match.id);
-  return fromEarlier(conversation, SKILL) ?? answer(answerFromNothing(idsOf(skills), []));
+  return fromEarlier(conversation, SKILL) ?? answer(answerFromNothing(idsOf(skills), [], hints));
 }
 
 /** With triggers: skills come with the message that triggers them; this one came with none, or with a list of them. */
-function byTriggers(conversation: Conversation): Decision {
+function byTriggers(conversation: Conversation, hints: Hints): Decision {
   const { question, tools, beside } = conversation;
   const skills = beside.filter((part) => part.includes('[Available Skills]')).flatMap((part) => parseSkillList(part));
-  if (skills.length > 0 && asksForOverview(question)) return answer(answerGreeting(skills));
+  if (skills.length > 0 && asksForOverview(question)) return answer(answerGreeting(skills, hints));
   const match = bestMatch(question, skills, false);
   if (match !== null)
     return byReading(conversation, { name: READ, tool: tools.get(READ) ?? READ, input: { skill_id: match.id } }, match.id);

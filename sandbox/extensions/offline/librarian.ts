@@ -2,21 +2,24 @@ import { setImmediate } from 'node:timers/promises';
 import type { LanguageModel, ModelCallOptions, ModelPart } from 'pith';
 import { sha256 } from '@pith/plain-data';
 import { readConversation } from './conversation.ts';
+import type { Hints } from './answer.ts';
 import { decide, type Decision } from './decide.ts';
 
 export const LIBRARIAN = 'librarian';
 
 /** A model without network and weights: finds a skill, reads it, quotes it. The same request always gets the same answer. */
-export const librarian: LanguageModel = {
-  specificationVersion: 'v3',
-  provider: 'offline',
-  modelId: LIBRARIAN,
-  async doStream(options) {
-    options.abortSignal?.throwIfAborted();
-    const conversation = readConversation(options.prompt, options.tools ?? []);
-    return { stream: partsOf(decide(conversation), options) };
-  },
-};
+export function librarian(hints: Hints): LanguageModel {
+  return {
+    specificationVersion: 'v3',
+    provider: 'offline',
+    modelId: LIBRARIAN,
+    async doStream(options) {
+      options.abortSignal?.throwIfAborted();
+      const conversation = readConversation(options.prompt, options.tools ?? []);
+      return { stream: partsOf(decide(conversation, hints), options) };
+    },
+  };
+}
 
 const NO_TOKENS = {
   inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },

@@ -1,6 +1,9 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { PithError } from 'pith';
 import { createPith, type PithOptions, type Question } from 'pith/embed';
 import { scriptedModel, type ScriptedStep } from 'pith/testing';
+import { errorForProgram } from '../../../core/embed/program-texts.ts';
+import { filesBelow, read } from '../../architecture/repository.ts';
 import { folderWith } from '../../places.ts';
 
 const usage = { inputTokens: 1000, outputTokens: 100 };
@@ -84,5 +87,61 @@ it.each([
     code: 'settings_invalid',
     message: expect.stringMatching(message),
     cure: expect.any(String),
+  });
+});
+
+describe('U47 a cure is for a program', () => {
+  const CURE = /\bcure(?::|\s*=)\s*(?:[\w.]+ \? )?(['"`])((?:\\.|(?!\1)[^\\])*)\1/gu;
+  const namesCommand = /\bpith (?!process\b)[a-z]|\(\/[a-z]+\)/u;
+
+  it('U47 whatever an error or a notice says to a person who types commands', () => {
+    const files = ['core', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
+    const cures = files.flatMap((file) => [...read(file).matchAll(CURE)].flatMap(([, , cure]) => cure || []));
+    expect(cures.filter((cure) => namesCommand.test(cure)).length).toBeGreaterThan(50);
+    for (const cure of cures) {
+      const { cure: can, message } = errorForProgram(new PithError('any', `it failed; ${cure}`, { cure }));
+      expect([can, message]).toEqual([expect.not.stringMatching(namesCommand), `it failed; ${can}`]);
+      expect(can).not.toBe('');
+    }
+    const tools = { message: "no such tool; 'boom' failed, and its tools are missing: see 'pith doctor'", code: 'tool_unknown' };
+    expect(errorForProgram(new PithError(tools.code, tools.message)).message).toBe(
+      "no such tool; 'boom' failed, and its tools are missing",
+    );
+    const other = Object.assign(new Error('odd'), { code: 5 });
+    expect(errorForProgram(other)).toMatchObject({ code: 'internal', message: 'odd', cause: other });
+  });
+
+  it('U47 an unknown agent: those that are there; an unknown thread: the list of them; two answers: the questions', async () => {
+    const { pith } = await pithWith([DELEGATE, SAVE], { ...DELEGATING, approve: () => 'later' });
+    await expect(pith.run('hi', { agent: 'writr' }).result).rejects.toMatchObject({
+      code: 'agent_unknown',
+      cure: 'name one of editor, writer',
+    });
+    await expect(pith.threads.remove('nowhere')).rejects.toMatchObject({ code: 'thread_unknown', cure: 'see `threads.list`' });
+    const { thread, questions } = await pith.run('write').result;
+    const answers = { [questions[0]!.id]: 'no' } as const;
+    const ends = await Promise.allSettled([pith.resume(thread, answers).result, pith.resume(thread, answers).result]);
+    const cures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason.cure] : []));
+    expect(cures.filter((cure) => namesCommand.test(cure))).toEqual([]);
+  });
+
+  it('U47 a missing key belongs into `env`; that of a model object into the object', async () => {
+    const pith = await createPith({ model: 'openai/gpt-5-mini' });
+    onTestFinished(() => pith.close());
+    await expect(pith.run('hi').result).rejects.toMatchObject({
+      code: 'model_auth',
+      cure: expect.stringMatching(/^in `env` of createPith: set OPENAI_API_KEY/u),
+    });
+    const refused = Object.assign(new Error('wrong key'), { statusCode: 401 });
+    const doStream = () => Promise.reject(refused);
+    const own = await pithWith([], { model: { specificationVersion: 'v3', provider: 'mine', modelId: 'one', doStream } });
+    const texts: string[] = [];
+    const run = own.pith.run('hi');
+    await expect(run.result).rejects.toMatchObject({ code: 'model_auth', cure: 'correct the key of the model object' });
+    const reading = async () => {
+      for await (const event of run) if (event.type === 'turn-end') texts.push(event.error?.message ?? '');
+    };
+    await expect(reading()).rejects.toMatchObject({ code: 'model_auth' });
+    expect(texts).toEqual([expect.stringMatching(/refused the key.*; correct the key of the model object$/u)]);
   });
 });

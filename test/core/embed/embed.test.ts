@@ -258,6 +258,14 @@ describe('U40 the model', () => {
   ])('is chosen by %s', async (_, options, wanted) => expect(await modelOf(options())).toEqual(wanted));
 });
 
+it('U47 the offline librarian tells a program, not a person at a command line, what to do', async () => {
+  const pith = await createPith({ model: 'offline/librarian' });
+  onTestFinished(() => pith.close());
+  const { text } = await pith.run('Hello').result;
+  expect(text).toMatch(/give `skills` to createPith[^]*give `model` to createPith/u);
+  expect(text).not.toMatch(/pith setup|sandbox\/skills/u);
+});
+
 describe('U48 structured output', () => {
   const schema = z.object({ city: z.string(), people: z.number() });
 

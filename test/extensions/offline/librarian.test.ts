@@ -5,7 +5,8 @@ import { partsOf, textOf, userText } from '../model-parts.ts';
 
 type Outputs = Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => JsonValue | { readonly error: string }>>;
 
-const model = new Offline().getModel('librarian').model;
+const offline = new Offline({ config: { reader: 'person' } });
+const { model } = offline.getModel('librarian');
 
 const SKILLS = [
   { id: 'code-review', description: 'Review code for correctness, security and best practices.' },
@@ -150,9 +151,9 @@ describe('offline/librarian', () => {
   });
 
   it('K44 names the nearest model for another name', async () => {
-    expect(() => new Offline().getModel('libarian')).toThrow(
+    expect(() => offline.getModel('libarian')).toThrow(
       expect.objectContaining({ code: 'model_unknown', message: expect.stringContaining("did you mean 'librarian'") }),
     );
-    expect(await new Offline().models()).toEqual([{ name: 'librarian', contextWindow: null }]);
+    expect(await offline.models()).toEqual([{ name: 'librarian', contextWindow: null }]);
   });
 });
