@@ -133,7 +133,7 @@ async function pithOf(options: PithOptions): Promise<Pith> {
       async list(limit = 100) {
         requireOpen();
         checkLimit(limit);
-        return (await untilClosed(kernel.threads.list(limit))).map(({ id, title }) => ({ id, title }));
+        return (await untilClosed(kernel.threads.list(limit))).map(({ id, title }) => ({ id, title: title || null }));
       },
       async messages(thread) {
         requireOpen();

@@ -1,9 +1,10 @@
 import { carried } from '@pith/genai-spans';
 import { untilAborted } from '@pith/promises';
-import { messageOf, PithError } from '../../contract/index.ts';
+import { PithError } from '../../contract/index.ts';
 import type { Fence } from '../../store/index.ts';
 import type { ApprovalStore } from './approval.ts';
-import { begunThread, operationsOn, parseEntry } from './log-entry.ts';
+import { wrongLog } from './checked-log.ts';
+import { begunThread, damaged, operationsOn, parseEntry } from './log-entry.ts';
 import { type ThreadHold, type ThreadQueue, threadOf } from './queue.ts';
 import type { ThreadRecord, Threads } from './thread.ts';
 import type { ThreadLog } from './thread-log.ts';
@@ -28,6 +29,17 @@ const PAGE = 500;
 /** How many logs are read at once for a list: each has its title in its first entry. */
 const AT_ONCE = 10;
 
+/** In a list. */
+const UNREADABLE: Omit<ThreadRecord, 'id'> = {
+  agentId: '',
+  date: '',
+  title: '',
+  createdAt: 0,
+  updatedAt: 0,
+  compactions: 0,
+  branchOf: null,
+};
+
 /** What is in memory of the log. */
 export class Copies {
   /** By the id of the conversation's first thread, that was used last at the end. */
@@ -51,7 +63,7 @@ export class Copies {
     });
     let released: Promise<void> | undefined;
     try {
-      if (copy.holds === 0) await this.#restore(copy, hold.fence, signal);
+      if (copy.holds === 0) await this.#restoreIfReadable(copy, hold.fence, signal);
       copy.holds += 1;
     } catch (error) {
       await hold.release().finally(leave);
@@ -77,7 +89,11 @@ export class Copies {
       await this.#restore(copy, fence);
       return act(copy);
     };
-    const acting = copy.holds > 0 ? act(copy) : this.stores.queue.run(copy.id, restored);
+    const working = async () => {
+      if (copy.failure !== null) throw copy.failure;
+      return act(copy);
+    };
+    const acting = copy.holds > 0 ? working() : this.stores.queue.run(copy.id, restored);
     return acting.finally(() => this.#left(copy));
   }
 
@@ -87,24 +103,36 @@ export class Copies {
     return copy.length > 0 && copy.failure === null && !copy.isLeaving ? read() : this.within(threadId, read);
   }
 
-  async remove(copy: Copy, act: () => Promise<void>): Promise<void> {
-    await act();
-    copy.failure = new PithError('thread_unknown', `there is no thread '${copy.id}' any more`); // what is in memory is not what the log has
-    await answered(copy.id, 'remove', () => this.log.remove(copy.id));
+  /** For who holds it. What the log has need not be readable. */
+  async remove(copy: Copy, fence: Fence): Promise<void> {
+    if (copy.length === 0 && copy.failure === null)
+      throw new PithError('thread_unknown', `there is no thread '${copy.id}'`, {
+        where: copy.id,
+        cure: 'list the threads, and correct the id',
+      });
+    await this.log.remove(copy.id);
+    await this.#forget(copy, fence);
   }
 
   async list(limit: number) {
-    const ids = await answered('', 'list', () => this.log.list(limit));
+    const ids = await this.log.list(limit);
     const found: (ThreadRecord | null)[] = [];
     for (let from = 0; from < ids.length; from += AT_ONCE)
       found.push(...(await Promise.all(ids.slice(from, from + AT_ONCE).map((id) => this.#begun(id)))));
     return found.filter((thread) => thread !== null);
   }
 
-  /** As its first entry has it: a new title, which a program cannot give, is in a later one. */
+  /** As its first entry has it, without a title where that cannot be read: a new title, which a program cannot give, is in a later one. */
   async #begun(id: string): Promise<ThreadRecord | null> {
-    const [first] = await answered(id, 'read', () => this.log.read(id, 0, 1));
-    return first === undefined ? null : begunThread(parseEntry(first, id, 1));
+    const [first] = await this.log.read(id, 0, 1);
+    if (first === undefined) return null;
+    let begun: ThreadRecord | null = null;
+    try {
+      begun = begunThread(parseEntry(first, id, 1));
+    } catch {
+      // who reads the thread is told
+    }
+    return { ...(begun ?? UNREADABLE), id };
   }
 
   /** Of the conversation to which a thread belongs: that whose turns called it, while somebody works there, else its own. */
@@ -121,6 +149,16 @@ export class Copies {
     return copy;
   }
 
+  /** As `#restore`; what fails is told to whoever reads or writes the conversation. */
+  async #restoreIfReadable(copy: Copy, fence: Fence, signal?: AbortSignal): Promise<void> {
+    try {
+      await this.#restore(copy, fence, signal);
+    } catch (error) {
+      if (signal?.aborted === true) throw error;
+      copy.failure = error as PithError;
+    }
+  }
+
   /** Reads what has been added since it was read last. */
   async #restore(copy: Copy, fence: Fence, signal?: AbortSignal): Promise<void> {
     await (signal === undefined ? copy.written() : untilAborted(copy.written(), signal));
@@ -133,10 +171,10 @@ export class Copies {
   async #readOn(copy: Copy, fence: Fence, signal?: AbortSignal): Promise<boolean> {
     let from = Math.max(copy.length - 1, 0);
     for (let before: readonly string[] | null = null; ;) {
-      const reading = answered(copy.id, 'read', () => this.log.read(copy.id, from, PAGE));
+      const reading = this.log.read(copy.id, from, PAGE);
       const page: readonly string[] = await (signal === undefined ? reading : untilAborted(reading, signal));
-      if (page.length > PAGE || (page.length === PAGE && page.every((entry, at) => entry === before?.[at])))
-        throw failed(copy.id, "'read' failed", `it does not give the entries after the first ${from}, at most ${PAGE}`);
+      if (page.length === PAGE && page.every((entry, at) => entry === before?.[at]))
+        throw wrongLog(copy.id, `'read' does not give the entries after the first ${from}`);
       if (before === null && copy.length > 0 && page[0] !== copy.last) return false;
       await this.#replay(copy, page.slice(copy.length - from), fence);
       if (page.length < PAGE) return true;
@@ -156,9 +194,11 @@ export class Copies {
         now = at;
         const begun = begunThread(entry)?.id ?? copy.id;
         if (begun !== copy.id) copy.called.add(begun);
+        if (!Object.hasOwn(operations, name)) throw damaged(copy.id, copy.length + 1);
         await (operations[name] as (...all: readonly unknown[]) => Promise<void>)(...given);
       } catch (error) {
-        copy.failure = error instanceof PithError ? error : failed(copy.id, `entry ${copy.length + 1} cannot be read`, error);
+        const isKnown = error instanceof PithError && (error.retryable || error.code === 'database_failed');
+        copy.failure = isKnown ? error : damaged(copy.id, copy.length + 1, error);
         throw copy.failure;
       }
       copy.length += 1;
@@ -265,7 +305,7 @@ export class Copy {
     if (done.length === 0) return;
     const entries = done.map(({ entry }) => entry);
     try {
-      if (!(await answered(this.id, 'append', () => this.log.append(this.id, this.length, entries)))) throw taken(this.id);
+      if (!(await this.log.append(this.id, this.length, entries))) throw taken(this.id);
     } catch (error) {
       this.failure = error as PithError;
       for (const { reject } of done) reject(error);
@@ -275,24 +315,6 @@ export class Copy {
     this.last = entries.at(-1)!;
     for (const { resolve } of done) resolve();
   }
-}
-
-async function answered<T>(threadId: string, what: keyof ThreadLog, ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof PithError && error.code === 'aborted') throw error; // it was closed
-    throw failed(threadId, `'${what}' failed`, error);
-  }
-}
-
-function failed(threadId: string, what: string, cause: unknown): PithError {
-  const of = threadId === '' ? '' : ` of thread '${threadId}'`;
-  return new PithError('database_failed', `store${of}: ${what}: ${messageOf(cause)}`, {
-    cause,
-    retryable: true,
-    cure: 'what was done until then is kept; run it again when the store works',
-  });
 }
 
 function taken(threadId: string): PithError {

@@ -57,7 +57,13 @@ export function parseEntry(text: string, threadId: string, place: number): LogEn
   }
   if (v === VERSION && typeof at === 'number' && typeof name === 'string' && Array.isArray(given))
     return { at, name: name as keyof Operations, given };
-  throw new PithError('database_failed', `store: entry ${place} of thread '${threadId}' cannot be read: it is not what was added`, {
+  throw damaged(threadId, place);
+}
+
+/** To try again does not help. `cause`: what happened where it was done again. */
+export function damaged(threadId: string, place: number, cause?: unknown): PithError {
+  return new PithError('database_failed', `store: entry ${place} of thread '${threadId}' cannot be read: it is not what was added`, {
+    cause,
     where: threadId,
     cure: 'restore the thread from a backup, or remove it',
   });
@@ -74,6 +80,7 @@ function parsed(text: string): unknown {
 /** The thread as its first entry began it; null: that entry began none. */
 export function begunThread({ at, name, given }: LogEntry): ThreadRecord | null {
   if (name !== 'beginTurn') return null;
-  const [{ thread }] = given as Parameters<Operations['beginTurn']>;
-  return { ...thread, createdAt: at, updatedAt: at, compactions: 0, branchOf: null };
+  const { thread } = (given[0] ?? {}) as { readonly thread?: Partial<Begun['thread']> | null };
+  if (typeof thread?.id !== 'string' || typeof thread.title !== 'string') return null;
+  return { ...(thread as Begun['thread']), createdAt: at, updatedAt: at, compactions: 0, branchOf: null };
 }

@@ -1,6 +1,7 @@
 import { type Clock, PithError } from '../../contract/index.ts';
 import type { Store } from '../../store/index.ts';
 import type { Approval, ApprovalStore } from './approval.ts';
+import { checkedLog } from './checked-log.ts';
 import { Copies, type Copy, type Replaying, type Stores } from './conversation-copies.ts';
 import { entryOf, type Operations } from './log-entry.ts';
 import { queueOf } from './queue.ts';
@@ -26,7 +27,7 @@ export function loggedStores({ stores, store, clock, log, forget }: LoggedStores
     const then = { ...clock, now };
     return { threads: createSqliteThreads(store, then), approvals: createSqliteApprovals(store, then) };
   };
-  const copies = new Copies(stores, log, { storesAt, forget });
+  const copies = new Copies(stores, checkedLog(log), { storesAt, forget });
   const record: RecordOperation = (copy, name, given, act) => copy.record(entryOf(clock.now(), name, ...given), act);
   return {
     threads: loggedThreads(stores.threads, copies, record),
@@ -77,7 +78,7 @@ function loggedThreads(threads: Threads, copies: Copies, record: RecordOperation
           Promise.reject(
             new PithError('not_allowed', 'a conversation in a store of the program has no branches', { cure: 'begin another thread' }),
           ),
-        remove: (threadId) => copies.remove(copy, () => writer.remove(threadId)),
+        remove: () => copies.remove(copy, fence),
       };
     },
   };
@@ -111,7 +112,7 @@ function loggedApprovals(approvals: ApprovalStore, copies: Copies, record: Recor
     ask: (question, fence) => record(copies.held(fence), 'ask', [question], () => approvals.ask(question, fence)),
     reject: (open, said, fence) =>
       open.length === 0 ? Promise.resolve() : record(copies.held(fence), 'reject', [open, said], () => approvals.reject(open, said, fence)),
-    forget: (threadId, fence) => approvals.forget(threadId, fence), // what removes the thread does it in the log
+    forget: () => Promise.resolve(), // what removes the thread does it
   };
 }
 

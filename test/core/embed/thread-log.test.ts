@@ -51,6 +51,27 @@ describe('U45 the cases for stores of threads', () => {
     ],
     ['resolves nothing', /in the order/u, ({ append }) => ({ append: async (...given) => void (await append(...given)) as never })],
     [
+      'resolves what its database answered',
+      /in the order/u,
+      ({ append }) => ({ append: async (...given) => ({ rowCount: Number(await append(...given)) }) as never }),
+    ],
+    [
+      'resolves no false',
+      /nothing is added/u,
+      ({ append }) => ({ append: async (...given) => (await append(...given)) || (undefined as never) }),
+    ],
+    [
+      'reads null where there is no thread',
+      /without entries is empty/u,
+      ({ read }) => ({
+        async read(...given) {
+          const found = await read(...given);
+          return found.length > 0 ? found : (null as never);
+        },
+      }),
+    ],
+    ['lists null', /the list has/u, () => ({ list: async () => null as never })],
+    [
       'adds the last entry alone',
       /in the order/u,
       ({ append }) => ({ append: async (thread, length, entries) => append(thread, length, entries.slice(-1)) }),
@@ -274,6 +295,62 @@ describe('U45 a program with a store of its own', () => {
     });
   });
 
+  it.each([
+    ['not JSON', 'broken', /entry 1 of thread 'two' cannot be read/u],
+    ['of a later Pith', '{"v":99}', /version 99/u],
+    ['named by what every object has', '{"v":1,"at":1,"do":"toString","with":[]}', /entry 1 of thread 'two' cannot be read/u],
+    ['with other arguments', '{"v":1,"at":1,"do":"beginTurn","with":[]}', /entry 1 of thread 'two' cannot be read/u],
+  ])(
+    'U45 lists a thread whose entry is %s, and removes it; what reads it says why, and that to try again does not help',
+    async (_, entry, why) => {
+      const log = mapLog();
+      const { pith } = await pithWith(log, [{ text: 'Hello.' }, { text: 'Hello again.' }]);
+      await pith.run('one', { thread: 'one' }).result;
+      await log.append('two', 0, [entry]);
+      expect(await pith.threads.list()).toEqual([
+        { id: 'two', title: null },
+        { id: 'one', title: 'one' },
+      ]);
+      const failure = { code: 'database_failed', message: expect.stringMatching(why), retryable: false, cure: expect.any(String) };
+      await expect(pith.run('hi', { thread: 'two' }).result).rejects.toMatchObject({ code: failure.code, message: failure.message });
+      await expect(pith.threads.messages('two')).rejects.toMatchObject(failure);
+      await pith.threads.remove('two');
+      expect([await log.list(9), await pith.threads.messages('two')]).toEqual([['one'], null]);
+      expect(await pith.run('hi', { thread: 'two' }).result).toMatchObject({ status: 'done', text: 'Hello again.' });
+    },
+  );
+
+  it('U45 removes a thread of which a later entry cannot be read, with what it had in memory', async () => {
+    const log = mapLog();
+    const { pith, model } = await pithWith(log, [{ text: 'Hello.' }]);
+    await pith.run('I am Ana', { thread: 't' }).result;
+    await log.append('t', (await log.read('t', 0, 99)).length, ['{"v":1,"at":1,"do":"recordStep","with":["nowhere",{}]}']);
+    await expect(pith.run('hi', { thread: 't' }).result).rejects.toMatchObject({
+      message: expect.stringContaining('it is not what was added'),
+    });
+    await pith.threads.remove('t');
+    model.add({ text: 'again' });
+    await pith.run('hi', { thread: 't' }).result;
+    expect(JSON.stringify(model.requests.at(-1))).not.toContain('Ana');
+  });
+
+  it.each<[string, Partial<ThreadLog>]>([
+    ["'append' must resolve true or false, not undefined", { append: async () => undefined as never }],
+    ["'append' must resolve true or false, not object", { append: async () => ({ rowCount: 1 }) as never }],
+    ["'append' must resolve true or false, not string", { append: async () => 'OK' as never }],
+    ["'read' must resolve a list of at most 500 texts, not null", { read: async () => null as never }],
+    ["'read' must resolve a list of at most 500 texts, not another list", { read: async () => [{ v: 1 }] as never }],
+    ["'list' must resolve a list of at most 100 ids, not null", { list: async () => null as never }],
+    ["'list' must resolve a list of at most 100 ids, not another list", { list: async () => Array.from({ length: 101 }, String) }],
+  ])('U45 says %s', async (said, wrong) => {
+    const { pith } = await pithWith({ ...mapLog(), ...wrong }, [{ text: 'Hello.' }]);
+    const asked = wrong.list === undefined ? pith.run('hi').result : pith.threads.list();
+    await expect(asked).rejects.toMatchObject({ code: 'database_failed', message: expect.stringContaining(said) });
+    if (wrong.append !== undefined) return;
+    const read = wrong.list === undefined ? pith.threads.messages('t') : pith.threads.list();
+    await expect(read).rejects.toMatchObject({ retryable: false, cure: expect.stringMatching(/threadLogCases/u) });
+  });
+
   it('U45 never overwrites what another process has written: of two runs at one thread one ends thread_busy', async () => {
     const log = mapLog();
     const [inTool, goOn] = [gate(), gate()];
@@ -413,16 +490,16 @@ describe('U45 a program with a store of its own', () => {
   });
 
   it.each([
-    ['repeats a page', (all: readonly string[]) => all.slice(0, 500)],
-    ['gives more than it is asked for', (all: readonly string[]) => all],
-  ])('U45 a log that %s ends the run, and is not read for ever', async (_, give) => {
+    ['repeats a page', (all: readonly string[]) => all.slice(0, 500), 'does not give the entries after the first'],
+    ['gives more than it is asked for', (all: readonly string[]) => all, 'must resolve a list of at most 500 texts'],
+  ])('U45 a log that %s ends the run, and is not read for ever', async (_, give, said) => {
     const entry = readFileSync('test/fixtures/thread-log-1/entries.jsonl', 'utf8').split('\n')[0]!;
     const rename = JSON.stringify({ v: 1, at: 0, do: 'rename', with: ['bills', 'Bills'] });
     const all = [entry, ...Array.from({ length: 700 }, () => rename)];
     const { pith } = await pithWith({ ...mapLog(), read: async () => give(all) }, []);
     await expect(pith.run('hi', { thread: 'bills' }).result).rejects.toMatchObject({
       code: 'database_failed',
-      message: expect.stringContaining('it does not give the entries after the first') as unknown,
+      message: expect.stringContaining(said) as unknown,
     });
   });
 
