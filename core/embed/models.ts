@@ -1,5 +1,6 @@
 import { type LanguageModel, type ModelPart, PithError } from '../contract/index.ts';
 import { isPlainMap } from '@pith/plain-data';
+import { missingAnswer } from '@pith/server-answers';
 import type { EmbeddedModel, GivenModel } from './options.ts';
 
 /** The specifications of language models that are taken. `v4` sends the parts of `v3` that the loop reads. */
@@ -35,9 +36,19 @@ function modelOf(made: EmbeddedModel): LanguageModel {
     );
   const doStream: LanguageModel['doStream'] = async ({ prompt, ...options }) => {
     const { stream } = await given.doStream({ ...options, prompt: [...prompt] } as never); // the loop adds to its own array later
-    return { stream: version === 'v2' ? fromSecond(stream as AsyncIterable<unknown>) : (stream as AsyncIterable<ModelPart>) };
+    return { stream: whole(version === 'v2' ? fromSecond(stream as AsyncIterable<unknown>) : (stream as AsyncIterable<ModelPart>)) };
   };
   return { specificationVersion: 'v3', provider, modelId, doStream };
+}
+
+/** Throws where the stream ends without its last part, as the models that ship do: the connection broke. */
+async function* whole(stream: AsyncIterable<ModelPart>): AsyncIterable<ModelPart> {
+  let last: ModelPart['type'] | undefined;
+  for await (const part of stream) {
+    if (last !== 'finish') last = part?.type;
+    yield part;
+  }
+  if (last !== 'finish') throw missingAnswer(last !== undefined, '');
 }
 
 /** Version 2 has plain reasons and numbers in the last part; all other parts that the loop reads are the same. */

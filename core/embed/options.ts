@@ -156,6 +156,8 @@ export interface RunEnd {
   /** What ended it with `status: 'limit'`, also where that is a limit of an agent. */
   readonly limit: keyof Limits | null;
   readonly text: string;
+  /** Why `text` is not all of the answer: the model reached its output limit, or its content filter took the rest. */
+  readonly cut: 'length' | 'filter' | null;
   readonly thread: string;
   /** Of its turns; of one that `resume` goes on with, also what it took before. */
   readonly usage: Usage;

@@ -79,6 +79,8 @@ class RunningRun {
   #end: End | null = null;
   /** Why it failed. */
   #failure: unknown;
+  /** As its model said. */
+  #cut: RunResult['cut'] = null;
   /** Of the turn that runs. */
   #steps = 0;
   #calls = 0;
@@ -204,7 +206,11 @@ class RunningRun {
       if (event.type === 'notice' && event.code === NOTHING_TO_RESUME)
         throw new PithError(NOTHING_TO_RESUME, `resume: nothing waits in thread '${request.threadId}'`, { cure: 'use run' });
       this.events.push(event.type === 'approval-request' ? { ...event, tool: givenName(event.tool) } : eventForProgram(event, ownModel));
-      if (event.type === 'turn-start') turn = event.turn;
+      if (event.type === 'turn-start') {
+        turn = event.turn;
+        this.#cut = null;
+      }
+      if (event.type === 'notice') this.#cut = CUTS[event.code] ?? this.#cut;
       if (event.type === 'step-end') this.#steps += 1;
       if (event.type === 'tool-call') this.#calls += 1;
       if (event.type === 'turn-end') end = event;
@@ -232,6 +238,7 @@ class RunningRun {
       status,
       limit: status === 'limit' ? limitOf(this.#end?.error?.limit) : null,
       text: this.#end?.text ?? '',
+      cut: this.#cut,
       output: undefined,
       thread,
       usage: { inputTokens, outputTokens },
@@ -295,6 +302,9 @@ function approveFailed({ tool }: Question, why: string, cause?: unknown): PithEr
 
 /** As the notice of the turn that says so. */
 const NOTHING_TO_RESUME = 'nothing_to_resume';
+
+/** What notices say of an answer that is not whole. */
+const CUTS: Readonly<Record<string, RunResult['cut']>> = { answer_cut: 'length', answer_filtered: 'filter' };
 
 /** Where nobody answers questions. */
 export const nobody: Approve = () => ({ no: 'nobody can be asked here' });

@@ -481,6 +481,31 @@ describe('U48 models', () => {
     model.expectFinished();
   });
 
+  it('whose answer is cut say so in the result: by the output limit, and by the filter', async () => {
+    const script: ScriptedStep[] = [{ text: 'half', finish: 'length' }, { text: '', finish: 'content-filter' }, { text: 'whole' }];
+    const pith = await createPith({ model: scriptedModel(script).model });
+    onTestFinished(() => pith.close());
+    const ended = [];
+    for (const text of ['1', '2', '3']) ended.push(await pith.run(text, { thread: 't' }).result);
+    expect(ended.map(({ status, text, cut }) => [status, text, cut])).toEqual([
+      ['done', 'half', 'length'],
+      ['done', '', 'filter'],
+      ['done', 'whole', null],
+    ]);
+  });
+
+  it('whose stream ends without its last part fail the run: half an answer is never taken for the whole', async () => {
+    const half = { ...modelOf('v3', third), doStream: async () => stream([{ type: 'text-delta', id: '1', delta: 'half' }]) };
+    const pith = await createPith({ model: half });
+    onTestFinished(() => pith.close());
+    await expect(pith.run('hi').result).rejects.toMatchObject({
+      code: 'model_failed',
+      message: 'model own/m: the answer ended in the middle',
+      retryable: true,
+      cure: 'send the message again',
+    });
+  });
+
   it('keep the prompt that they were sent', async () => {
     const model = scriptedModel([{ calls: [{ name: 'look', input: {} }] }, { text: 'seen' }]);
     const { pith } = await pithWith([], { model, tools: { look: () => 'a ship' } });

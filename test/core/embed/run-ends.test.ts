@@ -178,13 +178,11 @@ it('U44 what runs is what was asked about, whatever a reader makes of events and
   expect(sent).not.toMatch(/of the|"no"/u);
 });
 
-/** A model that sends these parts, whatever they are, and then says a word. */
-function sending(...parts: readonly unknown[]): EmbeddedModel {
-  const word = [
-    { type: 'text-delta', id: '1', delta: 'done' },
-    { type: 'finish', finishReason: { unified: 'stop' } },
-  ];
-  const answers = [parts, word];
+/** A model that sends this part, whatever it is, and then says a word. */
+function sending(part: unknown): EmbeddedModel {
+  const end = { type: 'finish', finishReason: { unified: 'stop' } };
+  const word = [{ type: 'text-delta', id: '1', delta: 'done' }, end];
+  const answers = [[part, end], word];
   return {
     specificationVersion: 'v3',
     provider: 'own',
