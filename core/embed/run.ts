@@ -83,7 +83,8 @@ class RunningRun {
   #cut: RunResult['cut'] = null;
   /** Of the turn that runs. */
   #steps = 0;
-  #calls = 0;
+  /** A call that was asked about is told again when it runs. */
+  readonly #calls = new Set<string>();
   readonly #limits: RunLimits;
   /** Aborts when its time is over. */
   readonly #timeOver = new AbortController();
@@ -212,7 +213,7 @@ class RunningRun {
       }
       if (event.type === 'notice') this.#cut = CUTS[event.code] ?? this.#cut;
       if (event.type === 'step-end') this.#steps += 1;
-      if (event.type === 'tool-call') this.#calls += 1;
+      if (event.type === 'tool-call') this.#calls.add(`${this.#steps}/${event.id}`);
       if (event.type === 'turn-end') end = event;
     }
     if (end === undefined) throw new PithError('internal', 'a turn ended without its last event');
@@ -226,8 +227,9 @@ class RunningRun {
     const { threads } = this.ports.kernel;
     const { steps, calls } = turn === null ? { steps: 0, calls: 0 } : await threads.delegated(this.request.thread, turn);
     const tokens = usage.inputTokens + usage.outputTokens;
-    this.#limits.spend({ steps: this.#steps + steps, toolCalls: this.#calls + calls, tokens, cost: usage.cost ?? 0 });
-    this.#steps = this.#calls = 0;
+    this.#limits.spend({ steps: this.#steps + steps, toolCalls: this.#calls.size + calls, tokens, cost: usage.cost ?? 0 });
+    this.#steps = 0;
+    this.#calls.clear();
   }
 
   #result(status: RunResult['status'], questions: readonly Question[]): RunResult {

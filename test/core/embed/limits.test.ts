@@ -98,6 +98,17 @@ it('U47 the time of a run is shared by its turns, and goes on after a question; 
   expect(model.requests).toHaveLength(2);
 });
 
+it('U47 a call that was asked about counts once', async () => {
+  const ask: ScriptedStep = { calls: [{ name: 'ask', input: {} }] };
+  const tools = { ask: { description: 'Asks.', needsApproval: true, execute: () => 'done' } };
+  const { pith } = await pithWith([ask, { text: 'Oslo' }, ask, { text: '{"city":"Oslo"}' }], {
+    tools,
+    approve: () => 'yes',
+    limits: { toolCalls: 2 },
+  });
+  expect(await pith.run('a city', { output }).result).toMatchObject({ status: 'done', output: { city: 'Oslo' } });
+});
+
 const never = () => new Promise<never>(() => undefined);
 const ownSchema = (validate: () => unknown) => ({
   '~standard': { version: 1, vendor: 'own', validate, jsonSchema: { input: () => ({ type: 'object' }) } },
