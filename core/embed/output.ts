@@ -1,20 +1,28 @@
 import { PithError } from '../contract/index.ts';
-import { isPlainMap } from '@pith/plain-data';
+import type { RunEnd } from './options.ts';
 import type { AnySchema } from './schemas.ts';
 
-/** An answer that was never what the schema wants: all of them, oldest first. */
+/** An answer that was never what the schema wants: all of them, oldest first, and what they took. */
 export class OutputInvalid extends PithError {
   static {
     Object.defineProperty(this, 'name', { value: 'PithError' });
   }
 
+  readonly thread: RunEnd['thread'];
+  readonly usage: RunEnd['usage'];
+  readonly cost: RunEnd['cost'];
+
   constructor(
     readonly answers: readonly string[],
     problems: readonly string[],
+    { thread, usage, cost }: RunEnd,
   ) {
     super('output_invalid', `the model gave ${answers.length} answers that do not match the schema; the last: ${problems.join('; ')}`, {
       cure: 'loosen the schema, describe its fields, or take a larger model',
     });
+    this.thread = thread;
+    this.usage = usage;
+    this.cost = cost;
   }
 }
 
@@ -39,9 +47,6 @@ export async function outputIn(
     const result = await schema.check(value);
     if ('value' in result) return result;
     problems ??= result.problems;
-    // Some models wrap what they were asked for.
-    const inner = isPlainMap(value) && Object.keys(value).length === 1 ? await schema.check(Object.values(value)[0]) : null;
-    if (inner !== null && 'value' in inner) return inner;
   }
   return { problems: problems ?? ['it is not JSON'] };
 }

@@ -156,7 +156,7 @@ class RunningRun {
       const found = await this.#timed(() => untilAborted(outputIn(ended.text, schema), this.signal));
       if ('value' in found) return { ...ended, output: found.value };
       answers.push(ended.text);
-      if (answers.length > REPAIRS) throw new OutputInvalid(answers, found.problems);
+      if (answers.length > REPAIRS) throw new OutputInvalid(answers, found.problems, ended);
       const limit = this.#limits.spent;
       if (limit !== null) return { ...ended, status: 'limit', output: undefined, limit };
       text = outputQuestion(found.problems);

@@ -269,7 +269,7 @@ it('U47 the offline librarian tells a program, not a person at a command line, w
 describe('U48 structured output', () => {
   const schema = z.object({ city: z.string(), people: z.number() });
 
-  it('is checked and typed, also from a fence or wrapped', async () => {
+  it('is checked and typed, also from a fence', async () => {
     const { pith, model } = await pithWith([{ text: 'Here:\n```json\n{"city":"Oslo","people":700000}\n```' }]);
     const result = await pith.run('a city', { output: schema }).result;
     expect(result.status === 'done' && result.output.city).toBe('Oslo'); // only where it is done is it typed as there
@@ -291,6 +291,9 @@ describe('U48 structured output', () => {
     await expect(pith.run('a city', { output: schema }).result).rejects.toMatchObject({
       code: 'output_invalid',
       answers: ['Oslo', 'Oslo!', '{}'],
+      thread: expect.any(String),
+      usage: { inputTokens: 30, outputTokens: 15 },
+      cost: null,
     });
   });
 

@@ -232,9 +232,11 @@ describe('U40 tools of the AI SDK', () => {
 });
 
 describe('U48 structured output', () => {
-  it('is wrapped by some models', async () => {
-    const { pith } = await pithWith([{ text: '{"answer":{"city":"Oslo"}}' }]);
-    expect((await pith.run('a city', { output: z.object({ city: z.string() }) }).result).output).toEqual({ city: 'Oslo' });
+  it('is never a part of the answer: an object that does not match is asked for again', async () => {
+    const { pith, model } = await pithWith([{ text: '{"amount":5}' }, { text: '{"amount":5,"currency":"EUR"}' }]);
+    const output = z.union([z.number(), z.object({ amount: z.number(), currency: z.string() })]);
+    expect((await pith.run('a price', { output }).result).output).toEqual({ amount: 5, currency: 'EUR' });
+    expect(model.requests).toHaveLength(2);
   });
 
   it('is checked by any Standard Schema, and asked for again by its words', async () => {
