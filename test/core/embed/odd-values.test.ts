@@ -1,7 +1,7 @@
 import { PithError } from 'pith';
 import { createPith, type EmbeddedModel, type PithOptions } from 'pith/embed';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ERROR_CODES } from '../../../core/kernel/records/error-codes.ts';
+import { ERROR_CODES } from '../../../core/kernel/index.ts';
 import { folderWith } from '../../places.ts';
 
 describe('U47 whatever a program gives', () => {
