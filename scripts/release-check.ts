@@ -8,7 +8,7 @@ import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { formatMessage } from 'publint/utils';
 import { publint } from 'publint';
-import { canTakeNetwork, emptyProject } from './release/empty-project.ts';
+import { canTakeNetwork, type EmptyProject, emptyProject } from './release/empty-project.ts';
 import { bundledPackages, bytesIn, installedPackages, isAllowed } from './release/installed-packages.ts';
 import { countOf, failed, Report, within } from './release/report.ts';
 import { currentSurface, fileOfList, LISTS, readList, releaseOf } from './release/surface.ts';
@@ -46,7 +46,7 @@ async function pack(): Promise<{ readonly file: string; readonly size: number; r
 async function tryPackage(file: string): Promise<void> {
   const isOffline = await canTakeNetwork();
   await using project = await emptyProject();
-  if (!(await report.check('npm install', () => project.npm('install', file, '--prefer-offline')))) return;
+  if (!(await report.check('npm install', () => install(project, 'install', file, '--prefer-offline')))) return;
   const modules = path.join(project.folder, 'node_modules');
   await report.check('size of the installation', async () => within(bytesIn(modules), MOST.installed));
   await report.check('licences', async () => checkLicences(modules));
@@ -65,11 +65,16 @@ async function tryPackage(file: string): Promise<void> {
 
   await using bare = await emptyProject();
   const argv = ['install', file, '--offline', '--ignore-scripts'];
-  if (!(await report.check('npm install --offline --ignore-scripts', () => bare.npm(...argv)))) return;
+  if (!(await report.check('npm install --offline --ignore-scripts', () => install(bare, ...argv)))) return;
   for (const [name, node] of programsOfNode()) {
     await report.check(`a chat, installed without scripts, ${name}`, () => chat(bare, node, isOffline));
     await report.check(`a program, installed without scripts, ${name}`, () => embed(bare, node, { root, isOffline }));
   }
+}
+
+async function install(project: EmptyProject, ...argv: readonly string[]): Promise<string> {
+  await project.npm(...argv);
+  return countOf(installedPackages(path.join(project.folder, 'node_modules')).length, 'packages');
 }
 
 function programsOfNode(): readonly (readonly [string, string])[] {

@@ -58,7 +58,7 @@ export type { ExtensionStatus } from './providers/status.ts';
 export { CLOSED_VARIABLES, renderPrompt, type PromptTemplate } from './calls/render-prompt.ts';
 export { type Tools } from './providers/tools.ts';
 export { extensionData, makeExtensionData } from './records/extension-data.ts';
-export { type ErrorCode, type Phase, PHASES } from './records/error-codes.ts';
+export { ERROR_CODES, type ErrorCode, type Phase, PHASES } from './records/error-codes.ts';
 export { type Failures, Problem, problemOf, readable } from './records/failures.ts';
 export { logLevelOf, plainFields } from './records/logger.ts';
 export { type Owner, guardProcess, runAs, runOutside } from './records/stray-errors.ts';

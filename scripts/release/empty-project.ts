@@ -15,8 +15,7 @@ export interface EmptyProject extends AsyncDisposable {
   readonly folder: string;
   /** Where the package is installed. */
   readonly installed: string;
-  /** Returns what npm prints. */
-  npm(...argv: readonly string[]): Promise<string>;
+  npm(...argv: readonly string[]): Promise<void>;
   /** Runs a program of Node with no more of the environment than it needs. Returns what it prints. */
   node(argv: readonly string[], how?: { readonly node?: string; readonly input?: string; readonly isOffline?: boolean }): Promise<string>;
   write(name: string, text: string): Promise<void>;
@@ -34,7 +33,7 @@ export async function emptyProject(): Promise<EmptyProject> {
     folder,
     installed: path.join(folder, 'node_modules/pith'),
     write,
-    npm: async (...argv) => (await ended(run('npm', [...argv, '--no-audit', '--no-fund'], { cwd: folder }), `npm ${argv[0]}`)).trim(),
+    npm: async (...argv) => void (await ended(run('npm', [...argv, '--no-audit', '--no-fund'], { cwd: folder }), `npm ${argv[0]}`)),
     node(argv, { node = process.execPath, input = '', isOffline = false } = {}) {
       const [program = node, ...rest] = [...(isOffline ? WITHOUT_NETWORK : []), node, ...argv];
       const running = run(program, rest, { cwd: folder, env, timeout: 120_000, maxBuffer: 1 << 26 });

@@ -162,7 +162,7 @@ describe('the check before a release', () => {
     mkdirSync(path.join(installed, 'dist/contracts'), { recursive: true });
     writeFileSync(path.join(installed, 'package.json'), '{ "version": "0.1.0", "exports": {} }');
     const nothing = async () => undefined;
-    return { folder, installed, npm: async () => '', node: async () => printed, write: nothing, [Symbol.asyncDispose]: nothing };
+    return { folder, installed, npm: nothing, node: async () => printed, write: nothing, [Symbol.asyncDispose]: nothing };
   }
 
   it('U41 U50 counts what failed, what found nothing and what was not tried, and ends without success where one failed', async () => {

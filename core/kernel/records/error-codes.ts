@@ -108,6 +108,8 @@ export const ERROR_CODES = [
   'parameter_invalid',
   'thread_unknown',
   'thread_busy',
+  'nothing_to_resume',
+  'output_invalid',
   'write_conflict',
   'usage',
   'command_unknown',

@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeClock, type TestKernelOptions } from 'pith/testing';
 import { manifest } from '../../core/process/extension.ts';
 import { kernelOf } from '../../places.ts';
+import { collectSpans } from '../../span-collector.ts';
 import { passing, until } from '../../waiting.ts';
 
 interface Asked {
@@ -80,6 +81,15 @@ async function served(settings: object = {}, { files = routes('echo', ['/echo'])
 const addressIn = ({ text }: Answered) => (JSON.parse(text) as { address: string }).address;
 
 describe('the listener of pith serve', () => {
+  it('U51 answers a request in the trace that it names, whatever extension answers, and without one in none', async () => {
+    collectSpans();
+    const traceOf = `const { trace } = await import('@opentelemetry/api'); return { status: 200, body: trace.getActiveSpan()?.spanContext().traceId ?? 'none' };`;
+    const { ask } = await served({}, { files: routes('echo', ['/echo'], traceOf) });
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    const traced = await ask('/echo', { method: 'POST', body: 'hi', headers: { traceparent: `00-${traceId}-b7ad6b7169203331-01` } });
+    expect([traced.text, (await ask('/echo')).text]).toEqual([traceId, 'none']);
+  });
+
   it('listens to this machine only, and ends with the kernel', async () => {
     const own = [globalThis.Request, globalThis.Response];
     const { pith, ask, listening, port } = await served();

@@ -1,9 +1,11 @@
 import type { JsonValue, ToolResult } from 'pith';
 import { captureCommand } from '@pith/command-line';
 import { type FakeClock, fakeClock, type TestKernel } from 'pith/testing';
+import { underTraceparent } from '@pith/genai-spans';
 import { afterEach, describe, expect, it } from 'vitest';
 import { mcpHttpServer, type McpHttpServer } from '../../fixtures/mcp-http-server.ts';
 import { kernelOf } from '../../places.ts';
+import { collectSpans } from '../../span-collector.ts';
 
 const KEY = 'sk-http-fixture-8842';
 const signal = new AbortController().signal;
@@ -49,6 +51,17 @@ describe('MCP servers over HTTP', () => {
     for (const headers of server.headers) expect(headers).toMatchObject({ authorization: `Bearer ${KEY}`, 'x-team': 'blue' });
     await call('far_add');
     await expect.poll(names).toContain('far_added');
+  });
+
+  it('U51 a call carries the traceparent', async () => {
+    const server = await serve();
+    await start({ url: server.url });
+    await names();
+    await call('far_echo', { text: 'without' });
+    collectSpans();
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await underTraceparent(traceparent, () => call('far_echo', { text: 'with' }));
+    expect(server.traces).toEqual([undefined, traceparent]);
   });
 
   it('K95: a server that is down at first is there when it comes, and again when it was away', async () => {
