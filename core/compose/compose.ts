@@ -48,11 +48,11 @@ function kernelOf(get: Get): Kernel {
     jobs.start();
   }
 
-  async function end(): Promise<void> {
+  async function end(late?: AbortSignal): Promise<void> {
     const [unwritten, errors] = await Promise.all([sandbox.index.save(), working.close()]); // neither rejects
     if (unwritten) host.logger('index').warn(unwritten.message, { ...unwritten }); // while there is a log
     for (const error of errors) host.logger('host').warn('something that was running could not be stopped', { reason: messageOf(error) });
-    await host.stop();
+    await host.stop(late);
     await scope.close();
     await sandbox.index.save();
   }
@@ -99,6 +99,6 @@ function kernelOf(get: Get): Kernel {
     },
     restarts: createRestarts(),
     start,
-    stop: () => (ending ??= end()),
+    stop: (late) => (ending ??= end(late)),
   };
 }

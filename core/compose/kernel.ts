@@ -37,8 +37,8 @@ export interface Kernel {
   readonly restarts: Restarts;
   /** Starts services, deliveries and schedules, and watches the sandbox; or only what is `used`, for a turn or two: what is published durably waits for a process that starts all. */
   start(which?: 'all' | 'used'): Promise<void>;
-  /** Releases everything, at most ten seconds. Once; never rejects. */
-  stop(): Promise<void>;
+  /** Releases everything, at most ten seconds; once `late` aborts, no extension is waited for. Once; never rejects. */
+  stop(late?: AbortSignal): Promise<void>;
 }
 
 /** Restarts of the kernel's process: asked for by whoever needs one, given by what runs it. */

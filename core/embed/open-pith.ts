@@ -84,10 +84,13 @@ async function pithOf(options: PithOptions): Promise<Pith> {
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> =>
     (closed ??= (async () => {
+      const late = new AbortController();
+      const cancel = keepAliveClock.after(STOPPING_MS, () => late.abort());
       closing.abort(new PithError('aborted', 'it was closed'));
       await within(keepAliveClock, ENDING_MS, Promise.all(running));
       ended.abort(new PithError('aborted', 'it was closed'));
-      await kernel.stop();
+      await kernel.stop(late.signal);
+      cancel();
       await temporary.remove();
     })());
   const requireOpen = (): void => {
@@ -356,5 +359,8 @@ class TemporaryFolder {
 const LONGEST_ID = 64;
 /** What a system says to the name of a file: it contains NUL, is too long, or is that of a folder. */
 const UNUSABLE_NAME: ReadonlySet<string> = new Set(['ERR_INVALID_ARG_VALUE', 'ENAMETOOLONG', 'ENOTDIR', 'EEXIST', 'EISDIR']);
+
+/** Whatever extensions do, `close` waits for them no longer than this, runs included. */
+const STOPPING_MS = 800;
 
 const noop = (): void => undefined;

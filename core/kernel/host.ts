@@ -82,8 +82,8 @@ export interface Host {
   watch(): Promise<void>;
   /** Starts what has `start` or a service, now and for what is activated later; with `used` no services, nor what nothing asks for. */
   startServices(which?: 'used' | 'all'): Promise<void>;
-  /** Stops all, dependents first. Never rejects; what does not end within the limits is left behind. */
-  stop(): Promise<void>;
+  /** Stops all, dependents first. Never rejects; what does not end within the limits, or before `late` aborts, is left behind. */
+  stop(late?: AbortSignal): Promise<void>;
 }
 
 /** Orders what the sandbox declares, as its source has just found it; loads code when it is needed. */
@@ -110,10 +110,11 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
     rights: { configOf, tierOf, isForeign: (each) => tierOf(each) === 'process' && !loader.isShipped(each) },
     others,
   };
-  const cut = new AbortController();
+  const [cut, left] = [new AbortController(), new AbortController()];
   const processes: ProcessTier | undefined = options.processes?.({
     runtime,
     cut: cut.signal,
+    left: left.signal,
     lost: ({ number, declaration: { id } }, why, needed) =>
       lifecycle.post(id, { type: 'lost', number, failure: runtime.failures.describe(id, why), needed }),
     idle: ({ number, declaration: { id } }) => lifecycle.post(id, { type: 'idle', number }),
@@ -124,6 +125,7 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
   const lifecycle: Lifecycle = new Lifecycle(runtime, createTiers(runtime, processes), options.wire ?? DIRECT, {
     index: options.index,
     cut,
+    left,
     changed: (id) => changes.notify(new Set([id])),
   });
   const commands = createCommands(lifecycle, () => own?.() ?? [], trust);
@@ -157,10 +159,10 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
       if (!stopping) await runOutside(() => watch.begin());
     },
     startServices: (which = 'all') => runOutside(() => lifecycle.startServices(which)),
-    stop: () =>
+    stop: (late) =>
       (stopping ??= runOutside(async () => {
         await watch.close();
-        await lifecycle.stopAll();
+        await lifecycle.stopAll(late);
         renewals.close();
         unguard();
         log.close();

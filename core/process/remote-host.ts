@@ -69,7 +69,7 @@ export async function openRemoteHost(
   entry: string,
 ): Promise<RemoteHost> {
   const { id, manifest, directory } = declaration;
-  const { runtime, cut: cutSignal } = kernel;
+  const { runtime, cut: cutSignal, left } = kernel;
   const { dataDirectory, sandbox, project, home } = runtime.places;
   const { packageRoot, env, dataMb } = options;
   const sandboxing = await options.sandboxing();
@@ -208,6 +208,9 @@ export async function openRemoteHost(
   cutSignal.addEventListener('abort', cut);
   scope.own(() => cutSignal.removeEventListener('abort', cut));
   if (cutSignal.aborted) cut();
+  const leave = (): void => void remote.end('Pith has stopped');
+  left.addEventListener('abort', leave);
+  scope.own(() => left.removeEventListener('abort', leave));
   return remote;
 }
 

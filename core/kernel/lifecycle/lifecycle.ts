@@ -26,6 +26,8 @@ interface LifecycleOptions {
   readonly index: SurfaceIndex;
   /** Aborted while Pith ends: nothing that begins an extension is waited for any more. */
   readonly cut: AbortController;
+  /** Aborted when nothing is waited for any more: what still runs is left behind, and its processes are ended. */
+  readonly left: AbortController;
   /** Told of every extension whose state changed. */
   changed(extensionId: string): void;
 }
@@ -50,7 +52,7 @@ export class Lifecycle {
     readonly wire: Wire,
     private readonly options: LifecycleOptions,
   ) {
-    setMaxListeners(0, options.cut.signal); // as many as begin at once
+    setMaxListeners(0, options.cut.signal, options.left.signal); // as many as there are
   }
 
   get stopped(): boolean {
@@ -201,8 +203,8 @@ export class Lifecycle {
     });
   }
 
-  /** Stops every extension after its dependents, side by side where they do not depend on each other. Never rejects. */
-  async stopAll(): Promise<void> {
+  /** Stops every extension after its dependents, side by side where they do not depend on each other, until `late` aborts. Never rejects. */
+  async stopAll(late?: AbortSignal): Promise<void> {
     this.#end.abort();
     for (const actor of this.#actors.values()) actor.post({ type: 'ending' });
     const stopping = new Map<ExtensionActor, Promise<void>>();
@@ -220,8 +222,11 @@ export class Lifecycle {
     };
     const all = Promise.all([...[...this.#actors.values()].map(stop), ...this.#endings.map((end) => end())]);
     const cancel = this.runtime.clock.after(BEGUN_MS, () => this.options.cut.abort());
-    await within(this.runtime.clock, LIMIT_MS, all);
+    const ended = within(this.runtime.clock, LIMIT_MS, all);
+    await (late === undefined ? ended : untilAborted(ended, late).catch(() => undefined)); // it is left behind
     cancel();
+    this.options.cut.abort();
+    this.options.left.abort();
   }
 
   #create(id: string, wanted: Wanted): ExtensionActor {

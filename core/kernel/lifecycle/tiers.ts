@@ -53,6 +53,8 @@ export interface TierKernel {
   readonly runtime: Runtime;
   /** Aborts while Pith ends: nothing that begins an extension is waited for any more. */
   readonly cut: AbortSignal;
+  /** Aborts when Pith waits for nothing any more: processes are ended at once. */
+  readonly left: AbortSignal;
   /** A process ended by itself. `needed`: it worked or listened, and is started again without being asked. */
   lost(generation: Generation, why: Problem, needed: boolean): void;
   /** Nothing has been asked of it for long: it is stopped until it is needed again. */

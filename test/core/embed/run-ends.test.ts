@@ -1,13 +1,16 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { inspect } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { type ApproveAnswer, createPith, type EmbeddedModel, type PithOptions, type Question } from 'pith/embed';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { type ApproveAnswer, createPith, type EmbeddedModel, type Pith, type PithOptions, type Question } from 'pith/embed';
 import type { PithError } from 'pith';
 import { fakeClock, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
+import { familyOf, HOST_VARIABLE } from '@pith/supervised-process';
 import { startOpenAiServer } from '../../fixtures/openai-server.ts';
 import { folderWith } from '../../places.ts';
-import { gate, within } from '../../waiting.ts';
+import { gate, until, within } from '../../waiting.ts';
 
 const ASKING = {
   write: {
@@ -386,8 +389,71 @@ describe('U46 close', () => {
     );
     for await (const event of run) {
       if (event.type !== at) continue;
-      await within(10_000, pith.close()); // it gives them half a second; the machine may be busy
+      await closedInOneSecond(pith);
     }
     expect((await run.result).status).toBe('aborted');
   });
+
+  it.each([
+    ['a service that does not hear its signal', 'service', { runBackground: never }],
+    ['an extension that never stops', 'tool', { getTools: () => [], stop: never }],
+    ['both', 'service', { runBackground: never, stop: never }],
+  ])('takes at most a second with %s', async (_, kind, members) => {
+    class Own {}
+    Object.assign(Own.prototype, members);
+    const { pith } = await pithWith([], { extensions: [{ id: 'own', provides: [kind], extension: Own }], clock: fakeClock() });
+    await closedInOneSecond(pith);
+  });
+
+  it('takes at most a second with an extension in a folder whose code never gives way, and ends its process', async () => {
+    const folder = folderWith({
+      'busy/manifest.yaml': 'id: busy\nprovides: [tool]\nentrypoint: main.ts\n',
+      'busy/main.ts': `import { writeFileSync } from 'node:fs';
+import { defineTool, z } from 'pith';
+export default class Busy {
+  constructor(private readonly context) {}
+  getTools() {
+    return [defineTool({ name: 'busy', description: 'Busy.', input: z.object({}), execute: () => {
+      writeFileSync(this.context.dataDirectory + '/busy-now', '');
+      for (;;);
+    } })];
+  }
+}
+`,
+    });
+    const store = path.join(folder, 'store');
+    const { pith } = await pithWith([{ calls: [{ name: 'busy', input: {} }] }], { store, extensions: [path.join(folder, 'busy')] });
+    const run = pith.run('hi');
+    await until(() => readdirSync(store, { recursive: true, encoding: 'utf8' }).some((name) => name.endsWith('/busy-now')));
+    expect(hosts()).not.toEqual([]);
+    await closedInOneSecond(pith);
+    expect((await run.result).status).toBe('aborted');
+    await until(() => hosts().length === 0);
+  });
 });
+
+/** Processes of extensions that this one has begun. */
+function hosts(): readonly number[] {
+  return familyOf(process.pid).filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`${HOST_VARIABLE}=`);
+    } catch {
+      return false; // it has ended
+    }
+  });
+}
+
+/** A second of the timers passes, and no more. */
+async function closedInOneSecond(pith: Pith): Promise<void> {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    const closed = pith.close();
+    for (let ms = 0; ms < 1000; ms += 50) {
+      for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate);
+      await vi.advanceTimersByTimeAsync(50);
+    }
+    await within(10_000, closed);
+  } finally {
+    vi.useRealTimers();
+  }
+}
