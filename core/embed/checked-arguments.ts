@@ -8,9 +8,19 @@ export function checkText(text: unknown): void {
 /** Throws `settings_invalid` where this cannot be the id of a thread. `what`: the function that was called. */
 export function checkThread(what: string, thread: unknown): void {
   if (typeof thread !== 'string') throw invalid(`${what}: the thread is ${kindOf(thread)}`, 'give its id');
-  if (thread === '' || /\p{Cc}/u.test(thread))
-    throw invalid(`${what}: ${JSON.stringify(thread)} cannot be a thread`, 'use an id without control characters');
+  if (isId(thread)) return;
+  throw invalid(`${what}: ${JSON.stringify(thread.slice(0, 100))} cannot be a thread`, `use ${AN_ID}`);
 }
+
+/** Whether a text may name a thread, a user or an agent. Half a character would be kept as another one, so that two ids would be one. */
+export function isId(given: string): boolean {
+  return given !== '' && given.length <= LONGEST_ID && !/[\p{Cc}\p{Cs}]/u.test(given);
+}
+
+const LONGEST_ID = 1000;
+
+/** What `isId` takes. */
+export const AN_ID = `an id of at most ${LONGEST_ID} characters, without control characters and halves of characters`;
 
 /** Throws `settings_invalid` where a list cannot have so many entries. */
 export function checkLimit(limit: unknown): void {

@@ -4,6 +4,7 @@ import { issuesToDiagnostics } from '@pith/checked-yaml';
 import { isPlainMap } from '@pith/plain-data';
 import { slipsOf } from '@pith/plain-text';
 import { once } from '@pith/promises';
+import { AN_ID, isId } from './checked-arguments.ts';
 import type { ApproveAnswer, PithOptions, RunOptions } from './options.ts';
 
 /** Throws `settings_invalid` at the first option that is not known or not of its type, and where two options say the same. */
@@ -58,6 +59,7 @@ const OF_AI_SDK: ReadonlySet<string> = new Set(['outputSchema']);
 const schemas = once(() => {
   const text = z.string().min(1, 'must not be empty');
   const texts = z.array(z.string());
+  const id = z.custom((given) => typeof given === 'string' && isId(given), `must be ${AN_ID}`);
   const amount = z.number().positive();
   const callback = z.custom((given) => typeof given === 'function', 'must be a function');
   const fileText = z.custom((given) => typeof given === 'string' || given instanceof Uint8Array, 'must be a string or a Uint8Array');
@@ -145,10 +147,10 @@ const schemas = once(() => {
     run: z.strictObject({
       ...resume,
       thread: text.optional(),
-      agent: text.optional(),
+      agent: id.optional(),
       model: text.optional(),
       limits: limits.optional(),
-      userId: text.optional(),
+      userId: id.optional(),
     }),
     resume: z.strictObject(resume),
     answers: z.record(z.string(), z.custom(isAnswer, `must be ${ANSWERS}`)),

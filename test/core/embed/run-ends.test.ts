@@ -312,7 +312,8 @@ it('U45 what is asked for in a thread comes in its order: removing it waits for 
 describe('U47 an argument of the wrong type', () => {
   const wrong = (message: unknown) => expect.objectContaining({ code: 'settings_invalid', message, cure: expect.any(String) });
 
-  it('is refused before anything runs', async () => {
+  it('is refused before anything runs, as are ids that are not whole texts, or too long', async () => {
+    const id = 'an id of at most 1000 characters, without control characters and halves of characters';
     const { pith, model } = await pithWith([{ text: 'done' }]);
     const given: readonly (readonly [() => unknown, string])[] = [
       [() => pith.run(5 as never), 'run: the text is a number'],
@@ -320,13 +321,22 @@ describe('U47 an argument of the wrong type', () => {
       [() => pith.run(null as never, { thread: 't' }), 'run: the text is null'],
       [() => pith.run('hi', { thread: 'a\0b' }), 'run: "a\\u0000b" cannot be a thread'],
       [() => pith.resume(undefined as never), 'resume: the thread is undefined'],
+      [() => pith.run('hi', { thread: '\ud800' }), 'run: "\\ud800" cannot be a thread'],
+      [() => pith.resume('\udfff'), 'resume: "\\udfff" cannot be a thread'],
+      [() => pith.run('hi', { thread: 'x'.repeat(20e6) }), `run: "${'x'.repeat(100)}" cannot be a thread`],
+      [() => pith.run('hi', { userId: 'a\ud801' }), `run: 'userId' must be ${id}`],
+      [() => pith.run('hi', { userId: 'a\0b' }), `run: 'userId' must be ${id}`],
+      [() => pith.run('hi', { userId: 'x'.repeat(1001) }), `run: 'userId' must be ${id}`],
+      [() => pith.run('hi', { agent: '\udfff' }), `run: 'agent' must be ${id}`],
     ];
     for (const [call, message] of given) expect(call).toThrow(wrong(message));
     await expect(pith.threads.messages(undefined as never)).rejects.toEqual(wrong('threads.messages: the thread is undefined'));
     await expect(pith.threads.remove('')).rejects.toEqual(wrong('threads.remove: "" cannot be a thread'));
+    await expect(pith.questions('a\ud800')).rejects.toEqual(wrong('questions: "a\\ud800" cannot be a thread'));
     for (const limit of ['x', 1.5, -1, 0])
       await expect(pith.threads.list(limit as never)).rejects.toMatchObject({ code: 'settings_invalid' });
     expect(model.requests).toEqual([]);
+    expect((await pith.run('hi', { thread: 'x'.repeat(1000), userId: '日本👩‍🚀' }).result).status).toBe('done');
   });
 
   it.each([
