@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, statSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { type AgentSpec, codeOf, PithError, ServiceProvider, SkillProvider } from '../contract/index.ts';
+import { type AgentSpec, type Clock, codeOf, messageOf, PithError, ServiceProvider, SkillProvider } from '../contract/index.ts';
 import {
   CLOCK,
   createKernel,
@@ -23,8 +23,10 @@ import { routerTo } from '../models/index.ts';
 import { type Trust, trustOf } from '../trust/index.ts';
 import { overlay } from '@pith/plain-data';
 import { keepAliveClock, systemClock, untilAborted, within } from '@pith/promises';
+import { printableLine } from '@pith/plain-text';
 import { isBelow } from '@pith/safe-files';
 import { boundedLog } from './bounded-log.ts';
+import { checkedClock } from './checked-clock.ts';
 import { checkLimit, checkText, checkThread } from './checked-arguments.ts';
 import { checkAnswers, checkOptions, checkRun } from './checked-options.ts';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
@@ -48,11 +50,12 @@ export async function openPith(options: PithOptions): Promise<Pith> {
 
 async function pithOf(options: PithOptions): Promise<Pith> {
   await checkOptions(options);
-  const { approve = nobody, limits = {}, clock = systemClock } = options;
+  const { approve = nobody, limits = {} } = options;
+  const clock = options.clock === undefined ? systemClock : checkedClock(options.clock);
   const temporary = new TemporaryFolder();
   const agents = agentsOf(options);
   const ended = new AbortController();
-  const kernel = await openKernel(options, agents, { temporary, ended: ended.signal }).catch(async (error: unknown) => {
+  const kernel = await openKernel({ ...options, clock }, agents, { temporary, ended: ended.signal }).catch(async (error: unknown) => {
     await temporary.remove();
     throw error;
   });
@@ -160,17 +163,21 @@ interface Surroundings {
   readonly ended: AbortSignal;
 }
 
-async function openKernel(options: PithOptions, agents: readonly AgentSpec[], { temporary, ended }: Surroundings): Promise<Kernel> {
+async function openKernel(
+  options: PithOptions & { readonly clock: Clock },
+  agents: readonly AgentSpec[],
+  { temporary, ended }: Surroundings,
+): Promise<Kernel> {
   const { store, env = {}, model, clock } = options;
   const sandbox = options.sandbox === undefined ? path.join(temporary.path, 'sandbox') : folderAt(options.sandbox, 'sandbox');
-  const folder = typeof store === 'string' && store !== 'memory' ? path.resolve(store) : null;
+  const folder = typeof store === 'string' && store !== 'memory' ? storeAt(store) : null;
   const dataDirectory = folder ?? path.join(temporary.path, 'data');
   const { ships, folders, objects } = extensionsIn(options, agents);
   const parts = createParts().createChildContainer();
   part(parts, LOADER, () => loaderOf(createLoader({ dataDirectory, packageRoot: packageRoot() }), objects));
   part(parts, SOURCE, (get) => sourceOf(get(SANDBOX), { folders, objects: recordsOf(objects, sandbox) }));
   if (typeof store === 'object') part(parts, THREAD_LOG, () => boundedLog(store, ended));
-  if (clock !== undefined) part(parts, CLOCK, () => clock);
+  part(parts, CLOCK, () => clock);
   if (model !== undefined && typeof model !== 'string') {
     const given = typeof model === 'function' ? async (ref: string) => partsOf(await model(ref)) : partsOf(model);
     part(parts, MODEL_ROUTER, (get) => routerTo(given, () => get(SANDBOX).settings));
@@ -311,8 +318,42 @@ async function skillFolders({ skills = [], sandbox: given }: PithOptions, sandbo
 
 function folderAt(given: string, option: string): string {
   const folder = path.resolve(given);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true) return folder;
-  throw new PithError('settings_invalid', `${option}: there is no folder ${folder}`, { cure: 'correct its path' });
+  if (isFolder(folder)) return folder;
+  throw new PithError('settings_invalid', `${option}: there is no folder ${printableLine(folder)}`, { cure: 'correct its path' });
+}
+
+function isFolder(folder: string): boolean {
+  try {
+    return statSync(folder).isDirectory();
+  } catch {
+    return false; // it cannot be a path either
+  }
+}
+
+/** Step by step: to make `/proc/x` at once Node tries for ever. */
+function makeFolder(folder: string): void {
+  if (isFolder(folder)) return;
+  makeFolder(path.dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    if (!isFolder(folder)) throw error; // else somebody has made it meanwhile
+  }
+}
+
+/** Makes the folder, which has to be there before somebody is answered. */
+function storeAt(given: string): string {
+  const folder = path.resolve(given);
+  try {
+    makeFolder(folder);
+    accessSync(folder, constants.W_OK);
+    return folder;
+  } catch (error) {
+    throw new PithError('settings_invalid', `store: ${printableLine(folder)} cannot be written: ${printableLine(messageOf(error))}`, {
+      cause: error,
+      cure: "name a folder that can be written, or 'memory'",
+    });
+  }
 }
 
 /** Made when something has to be written, such as skills that are objects, and removed at the end. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createPith, type EmbeddedModel, type PithOptions, type Question } from 'pith/embed';
-import { scriptedModel, type ScriptedStep } from 'pith/testing';
+import { fakeClock, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
 import { folderWith } from '../../places.ts';
 import { skillText } from '../../extensions/skill_registry/skill-sandbox.ts';
@@ -115,6 +115,8 @@ describe('U40 a program', () => {
   });
 });
 
+const clockWith = (wrong: object): object => ({ ...fakeClock(), ...wrong });
+
 it.each([
   ['skills', { skills: ['/nowhere'] }, 'skills: there is no folder /nowhere'],
   ['a sandbox', { sandbox: '/nowhere' }, 'sandbox: there is no folder /nowhere'],
@@ -174,6 +176,21 @@ it.each([
     "createPith: 'store' must be 'memory', a folder, or a ThreadLog with the functions read, append",
   ],
   ['a clock', { clock: { now: () => 0 } }, "createPith: 'clock' must be a clock with the functions now, sleep, after"],
+  ['a clock without time', { clock: clockWith({ now: () => NaN }) }, 'clock: now must return whole milliseconds since 1970'],
+  ['a clock before 1970', { clock: clockWith({ now: () => -1 }) }, 'clock: now must return'],
+  ['a clock of dates', { clock: clockWith({ now: () => new Date() }) }, 'clock: now must return'],
+  ['a clock of fractions', { clock: clockWith({ now: () => 1.5 }) }, 'clock: now must return'],
+  ['a clock whose timers stay', { clock: clockWith({ after: () => null }) }, 'clock: after must return a function that cancels'],
+  ['a store below a file', { store: 'package.json/threads' }, 'package.json/threads cannot be written: '],
+  ['a store that is a file', { store: 'package.json' }, 'package.json cannot be written: '],
+  ['a store that is a device', { store: '/dev/full' }, 'store: /dev/full cannot be written: '],
+  ['a store where nobody can write', { store: '/proc/x' }, 'store: /proc/x cannot be written: '],
+  ['a store with NUL', { store: 'a\0b' }, 'cannot be written: '],
+  ['a sandbox with NUL', { sandbox: 'a\0b' }, 'sandbox: there is no folder'],
+  ['a project with NUL', { project: 'a\0b' }, 'project: there is no folder'],
+  ['skills with NUL', { skills: ['a\0b'] }, 'skills: there is no folder'],
+  ['an extension with NUL', { extensions: ['./a\0b'] }, 'extensions: there is no folder'],
+  ['a path that is too long', { skills: ['x'.repeat(5000)] }, 'skills: there is no folder'],
   [
     'what a file of a skill is',
     { skills: [{ id: 'a', description: 'd', body: 'b', files: { 'x.txt': 5 } }] },
