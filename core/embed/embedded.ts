@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { canonicalJson, sha256 } from '@pith/plain-data';
+import { didYouMean } from '@pith/plain-text';
 import { AgentProvider, type AgentSpec, PithError, type Tool, ToolGuard, ToolProvider } from '../contract/index.ts';
 import type { Declaration, FolderRecord } from '../declarations/index.ts';
 import type { Loader } from '../kernel/index.ts';
@@ -47,8 +48,11 @@ export function objectExtension({ id, provides = [], manifest = {}, extension }:
   if (error !== undefined || id === EMBEDDED || typeof extension !== 'function') {
     const [issue] = error?.issues ?? [];
     const where = ['extensions', id, ...(issue?.path ?? [])].filter((part, at, all) => part !== all[at - 1]).join('.');
-    const why = issue?.message ?? (id === EMBEDDED ? 'this id is that of your tools' : 'it has no class');
-    throw new PithError('settings_invalid', `${where}: ${why}`, { cure: 'write it as in a manifest.yaml, with a class as `extension`' });
+    const [unknown] = issue?.code === 'unrecognized_keys' ? issue.keys : [];
+    const slip = unknown === undefined ? undefined : `unknown key '${unknown}'${didYouMean(unknown, Object.keys(BARE_MANIFEST))}`;
+    const why = slip ?? issue?.message ?? (id === EMBEDDED ? 'this id is that of your tools' : 'it has no class');
+    const cure = slip !== undefined ? 'correct the name' : issue === undefined || issue.path[0] === 'id' ? 'use another id' : 'correct it';
+    throw new PithError('settings_invalid', `${where}: ${why}`, { cure });
   }
   return { manifest: data, extension, digest: sha256(canonicalJson([manifest, [...provides], String(extension)])) };
 }

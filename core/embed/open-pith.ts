@@ -229,6 +229,10 @@ function extensionsIn({ extensions = [], tools = {} }: PithOptions, agents: read
     else if (/[\\/]/u.test(extension)) folders.push(extensionFolder(extension));
     else ships.push(extension);
   }
+  const ids = [...folders.map((folder) => path.basename(folder)), ...objects.map(({ manifest }) => manifest.id)];
+  const twice = ids.find((id, at) => ids.indexOf(id) < at);
+  if (twice !== undefined)
+    throw new PithError('settings_invalid', `extensions: '${twice}' is there more than once`, { cure: 'rename one of them' });
   return { ships, folders, objects: [...objects, programExtension(toolsOf(tools), agents)] };
 }
 
@@ -269,7 +273,10 @@ function refuseBroken(kernel: Kernel, ids: readonly string[]): void {
     const wrong = failures.get(id) ?? declarations.get(id)?.diagnostics.find(({ severity }) => severity === 'error');
     if (wrong !== undefined) {
       const { code, message = 'it cannot be used', cure, file } = wrong;
-      throw new PithError(code, `extensions.${id}: ${message}`, { where: file, cure: cure ?? 'correct its manifest' });
+      throw new PithError(code, `extensions.${id}: ${message}`, {
+        where: file !== undefined && existsSync(file) ? file : undefined, // that of an object is not there
+        cure: cure ?? 'correct its manifest',
+      });
     }
     const manifest = declarations.get(id)?.manifest ?? null;
     const key = manifest === null ? undefined : handledKey(manifest);
@@ -285,8 +292,12 @@ async function refuseFailing({ host }: Kernel, ids: readonly string[]): Promise<
   const started = await Promise.all(ids.map((id) => host.extensions.activate(id)));
   const wrong = started.find(({ state }) => state === 'failed' || state === 'blocked');
   if (wrong === undefined) return;
-  const { id, code = 'provider_unavailable', message = 'it cannot start', file, cure = 'correct its code' } = wrong;
-  throw new PithError(code, `extensions.${id}: ${message}`, { where: file, cure });
+  const { id, code = 'provider_unavailable', message = 'it cannot start', file = '', cure = 'correct its code' } = wrong;
+  const isOfCode = code.endsWith('_failed');
+  throw new PithError(code, `extensions.${id}: ${message}`, {
+    where: existsSync(file) ? file : undefined, // that of an object is not there
+    cure: isOfCode ? 'correct its code, then call createPith again' : cure,
+  });
 }
 
 /** Whoever names a sandbox and a project trusts them. What is beside the sandbox is not read, nor are files of the project that instruct agents. */

@@ -100,7 +100,11 @@ it.each([
   ['a folder without a manifest', () => [`${brokenFolder()}/`], /has no manifest\.yaml/u],
   ['a manifest that is wrong', () => [path.join(brokenFolder(), 'bad')], /extensions\.bad: the id 'other' differs/u],
   ['an id that is wrong', () => [{ id: 'Shop', provides: ['tool'], extension: Shop }], /extensions\.Shop\.id: must be snake_case/u],
-  ['a key that is wrong', () => [{ id: 'shop', manifest: { sekrets: [] }, extension: Shop }], /extensions\.shop: .*sekrets/u],
+  [
+    'a key that is wrong',
+    () => [{ id: 'shop', manifest: { sekrets: [] }, extension: Shop }],
+    /extensions\.shop: unknown key 'sekrets' \(did you mean 'secrets'/u,
+  ],
   ['the id of the tools', () => [{ id: 'embedded', extension: Shop }], /this id is that of your tools/u],
   [
     'two of one id',
@@ -108,7 +112,7 @@ it.each([
       { id: 'shop', provides: ['tool'], extension: Shop },
       { id: 'shop', provides: ['tool'], extension: Shop },
     ],
-    /more than once/u,
+    /^extensions: 'shop' is there more than once$/u,
   ],
   [
     'a dependency that is missing',
@@ -157,10 +161,12 @@ it.each([
     },
   ],
   ['of a folder', () => path.join(folderWith({ ...FOLDER, 'weather/main.ts': "throw new Error('no till');" }), 'weather')],
-])('U40 an extension %s that cannot start fails createPith with the reason', async (_, given) => {
+])('U40 an extension %s that cannot start fails createPith with the reason', async (name, given) => {
   await expect(createPith({ extensions: [given()] })).rejects.toMatchObject({
     name: 'PithError',
     message: expect.stringMatching(/^extensions\.(?:shop|weather): [^]*no till/u),
+    where: name === 'of a class' ? undefined : expect.stringContaining('weather'),
+    cure: 'correct its code, then call createPith again',
   });
 });
 
