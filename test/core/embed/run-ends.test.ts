@@ -409,10 +409,11 @@ describe('U46 close', () => {
     ['an extension that never stops', 'tool', { getTools: () => [], stop: never }],
     ['both', 'service', { runBackground: never, stop: never }],
   ])('takes at most a second with %s', async (_, kind, members) => {
-    class Own {}
-    Object.assign(Own.prototype, members);
+    class Own {
+      readonly own = Object.assign(this, members);
+    }
     const { pith } = await pithWith([], { extensions: [{ id: 'own', provides: [kind], extension: Own }], clock: fakeClock() });
-    await closedInOneSecond(pith);
+    await expect(closedInOneSecond(pith)).resolves.toBeUndefined();
   });
 
   it('takes at most a second with an extension in a folder whose code never gives way, and ends its process', async () => {
