@@ -5,6 +5,9 @@ import { ERROR_CODES } from '../../../core/kernel/index.ts';
 import { folderWith } from '../../places.ts';
 
 describe('U47 whatever a program gives', () => {
+  const fails = () => {
+    throw new Error('odd');
+  };
   const cyclic: Record<string, unknown> = {};
   cyclic['self'] = cyclic;
   const ODD: Readonly<Record<string, unknown>> = {
@@ -12,11 +15,20 @@ describe('U47 whatever a program gives', () => {
     'a fraction': 1.5,
     'a symbol': Symbol('odd'),
     'an empty text': '',
+    'a text with NUL': 'a\0b',
     'half a character': '\ud800',
+    'a place below a file': '/dev/null/odd',
     'a list of null': [null],
+    'a list of a text with NUL': ['a\0b'],
     'an unknown key': { odd: 1 },
     'an object in itself': cyclic,
     'a map': new Map([['odd', 1]]),
+    'an object that throws': new Proxy(
+      {},
+      { get: fails, has: fails, ownKeys: fails, getOwnPropertyDescriptor: fails, getPrototypeOf: fails },
+    ),
+    'a property that throws': Object.defineProperty({}, 'odd', { enumerable: true, get: fails }),
+    'a function that throws': fails,
     'a function that gives null': async () => null,
   };
   const OPTIONS = 'sandbox project skills extensions agents instructions tools model approve store limits clock settings env'.split(' ');
