@@ -8,14 +8,15 @@ const TAKEN = ['v2', 'v3', 'v4'];
 
 /** Of a model object alone nothing is known but what it is. Throws as `modelOf`. */
 export function partsOf(given: GivenModel) {
-  const {
-    doStream,
-    model,
-    contextWindow = null,
-  } = Object(given) as { doStream?: unknown; model?: EmbeddedModel; contextWindow?: number | null };
-  return doStream === undefined && model !== undefined
-    ? { model: modelOf(model), contextWindow }
-    : { model: modelOf(given as EmbeddedModel), contextWindow: null };
+  try {
+    const { doStream, model, contextWindow = null } = Object(given) as Partial<EmbeddedModel & Exclude<GivenModel, EmbeddedModel>>;
+    return doStream === undefined && model !== undefined
+      ? { model: modelOf(model), contextWindow }
+      : { model: modelOf(given as EmbeddedModel), contextWindow: null };
+  } catch (error) {
+    if (error instanceof PithError) throw error;
+    throw new PithError('model_unknown', `model: it cannot be read: ${messageOf(error)}`, { cause: error, cure: 'give a model object' });
+  }
 }
 
 /** What a program's function gives for a reference. Rejects `model_failed` where it throws, and as `modelOf`. */

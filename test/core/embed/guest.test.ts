@@ -120,8 +120,9 @@ it.each([
   });
   const text = `${IMPORT} ${MODEL}
     let sent = ''; const spied = { ...model, doStream: (options) => (sent += JSON.stringify(options), model.doStream(options)) };
-    const extensions = ['project_tools', 'project_instructions', 'mcp'];
-    const pith = await createPith({ model: spied, sandbox: 'own', extensions, ...${JSON.stringify(options)} });
+    const { project } = ${JSON.stringify(options)};
+    const extensions = ['project_instructions', 'mcp', ...(project === undefined ? [] : ['project_tools'])];
+    const pith = await createPith({ model: spied, sandbox: 'own', extensions, project });
     await pith.run('hi').result;
     await pith.close();
     console.log(JSON.stringify({ sent, seen: [...globalThis.traced.seen] }));`;
