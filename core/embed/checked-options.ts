@@ -1,4 +1,4 @@
-import { PithError, z } from '../contract/index.ts';
+import { messageOf, PithError, z } from '../contract/index.ts';
 import { loadSettingsSchema } from '../declarations/index.ts';
 import { issuesToDiagnostics } from '@pith/checked-yaml';
 import { isPlainMap } from '@pith/plain-data';
@@ -18,10 +18,19 @@ export async function checkOptions(options: PithOptions): Promise<void> {
   for (const [name, given] of Object.entries(tools)) checkTool(tool, name, given);
   if (settings === undefined) return;
   check((await loadSettingsSchema()).settingsSchema(), settings, 'settings');
-  const { data_dir, models, skills: ofSkills } = settings as { data_dir?: string; models?: { default?: string }; skills?: object };
+  const { data_dir, default_agent, models, skills: ofSkills } = settings as SettingsSaidTwice;
+  if (default_agent !== undefined && agents.length > 0) throw saidTwice('default_agent', 'agents');
   if (data_dir !== undefined) throw saidTwice('data_dir', 'store');
   if (isObject(ofSkills) && 'sources' in ofSkills) throw saidTwice('skills.sources', 'skills');
   if (models?.default !== undefined && typeof model === 'string') throw saidTwice('models.default', 'model');
+}
+
+/** Settings that an option says. */
+interface SettingsSaidTwice {
+  readonly data_dir?: string;
+  readonly default_agent?: string;
+  readonly models?: { readonly default?: string };
+  readonly skills?: object;
 }
 
 /** Throws as `checkOptions`. `what`: `run` or `resume`. */
@@ -31,7 +40,7 @@ export function checkRun(what: 'run' | 'resume', options: RunOptions): void {
 
 /** Throws as `checkOptions`: the answers that `resume` is given. */
 export function checkAnswers(answers: unknown): void {
-  check(schemas().answers, answers, 'resume');
+  check(schemas().answers, answers, 'resume', 'the answers');
 }
 
 /** Whether a program may answer a question so. */
@@ -44,7 +53,7 @@ export const ANSWERS = "'yes', 'no', 'later', true, false or { no: reason }";
 
 /** Tools of the AI SDK may have further keys; one that is nearly a known key is a slip, and what it asks for would be left out. */
 function checkTool(schema: z.ZodObject, name: string, given: unknown): void {
-  check(typeof given === 'function' ? z.unknown() : schema, given, `tools.${name}`);
+  readable(`tools.${name}`, () => refuse(typeof given === 'function' ? z.unknown() : schema, given, `tools.${name}`));
   const known = Object.keys(schema.shape);
   for (const key of Object.keys(given as object)) {
     const [meant] = known.includes(key) || OF_AI_SDK.has(key) ? [] : slipsOf(key, known, 2);
@@ -67,7 +76,7 @@ const schemas = once(() => {
     (given) => isObject(given) || (typeof given === 'string' && given !== ''),
     'must be a model, or `provider/model`',
   );
-  const map = z.custom(isPlain, 'must be a plain object');
+  const map = z.custom(isPlainMap, 'must be a plain object');
   const variables = z.record(z.string(), z.string().optional());
   const anything = z.custom(isObject, 'must be an object or a function');
   const limits = z.strictObject({ steps: amount, toolCalls: amount, tokens: amount, ms: amount, cost: amount }).partial();
@@ -95,7 +104,10 @@ const schemas = once(() => {
           `must be a clock with the functions ${CLOCK.join(', ')}`,
         ),
         settings: map,
-        env: z.preprocess((given) => (isPlainMap(given) ? { ...given } : given), variables), // process.env has a prototype of its own
+        env: z.preprocess(
+          (given) => (isPlainMap(given) && Object.prototype.toString.call(given) === '[object Object]' ? { ...given } : given),
+          variables,
+        ), // process.env has a prototype of its own
       })
       .partial(),
     skill: z.strictObject({ id: text, description: text, body: z.string(), files: z.record(z.string(), fileText).optional() }),
@@ -169,16 +181,53 @@ function isObject(given: unknown): given is object {
   return typeof given === 'function' || (typeof given === 'object' && given !== null);
 }
 
-/** Of an instance of a class the methods would be left out. */
-function isPlain(given: unknown): boolean {
+/** Neither an instance of a class nor made from another object: what a prototype has would be left out. */
+function isPlain(given: object): boolean {
+  for (const key in given) if (!Object.hasOwn(given, key)) return false;
   return z.record(z.string(), z.unknown()).safeParse(given).success;
 }
 
-function check(schema: z.ZodType, value: unknown, where: string): void {
+/** Where a map in the options is not a plain one: of a `Map`, or by a prototype, values would be left out. null: nowhere. */
+function notPlainIn(value: unknown, path: readonly string[] = []): readonly string[] | null {
+  if (!isPlainMap(value) || path.length > 20) return null; // a schema refuses a circle
+  if (!isPlain(value)) return path;
+  for (const [key, below] of Object.entries(value)) {
+    if (path.length === 0 && !MAPS.includes(key)) continue;
+    const found = path[0] === 'tools' ? null : notPlainIn(below, [...path, key]);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+/** Options that are maps; other objects, and tools, may be of a class. */
+const MAPS = ['limits', 'tools', 'keys', 'settings', 'manifest'];
+
+/** `root`: what the value itself is in messages. */
+function check(schema: z.ZodType, value: unknown, where: string, root = 'it'): void {
+  readable(where, () => {
+    const path = notPlainIn(value);
+    if (path === null) return refuse(schema, value, where, root);
+    const what = path.length === 0 ? root : `'${path.join('.')}'`;
+    throw new PithError('settings_invalid', `${where}: ${what} must be a plain object`, { cure: 'write it as { … }' });
+  });
+}
+
+/** Values that throw where they are read are a mistake of the program, too. */
+function readable(where: string, read: () => void): void {
+  try {
+    read();
+  } catch (error) {
+    if (error instanceof PithError) throw error;
+    const message = `${where}: it cannot be read: ${messageOf(error)}`;
+    throw new PithError('settings_invalid', message, { cause: error, cure: 'give plain values' });
+  }
+}
+
+function refuse(schema: z.ZodType, value: unknown, where: string, root = 'it'): void {
   const { error } = schema.safeParse(value);
   if (error === undefined) return;
   const [wrong] = issuesToDiagnostics(error.issues, schema, { file: where, positions: {}, code: 'settings_invalid', value });
-  const message = (wrong?.message ?? error.message).replace(/^the file\b/u, 'it');
+  const message = (wrong?.message ?? error.message).replace(/^the file\b/u, root).replace(/, not empty$/u, ', not null');
   throw new PithError('settings_invalid', `${where}: ${message}`, { cure: wrong?.cure ?? 'correct the name' });
 }
 
