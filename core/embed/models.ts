@@ -1,4 +1,4 @@
-import { type LanguageModel, type ModelPart, PithError } from '../contract/index.ts';
+import { type LanguageModel, messageOf, type ModelPart, PithError } from '../contract/index.ts';
 import { isPlainMap } from '@pith/plain-data';
 import { missingAnswer } from '@pith/server-answers';
 import type { EmbeddedModel, GivenModel } from './options.ts';
@@ -18,6 +18,19 @@ export function partsOf(given: GivenModel) {
     : { model: modelOf(given as EmbeddedModel), contextWindow: null };
 }
 
+/** What a program's function gives for a reference. Rejects `model_failed` where it throws, and as `modelOf`. */
+export async function askedFor(model: (ref: string) => GivenModel | PromiseLike<GivenModel>, ref: string) {
+  try {
+    return partsOf(await model(ref));
+  } catch (error) {
+    if (error instanceof PithError) throw error;
+    throw new PithError('model_failed', `model: the function failed for '${ref}': ${messageOf(error)}`, {
+      cause: error,
+      cure: 'correct it',
+    });
+  }
+}
+
 /** The model as the loop needs it. Throws `model_unknown` for what is no model, or one of another specification. */
 function modelOf(made: EmbeddedModel): LanguageModel {
   const given = Object(made) as EmbeddedModel; // a program's function may answer null
@@ -35,7 +48,12 @@ function modelOf(made: EmbeddedModel): LanguageModel {
       },
     );
   const doStream: LanguageModel['doStream'] = async ({ prompt, ...options }) => {
-    const { stream } = await given.doStream({ ...options, prompt: [...prompt] } as never); // the loop adds to its own array later
+    const answer: unknown = await given.doStream({ ...options, prompt: [...prompt] } as never); // the loop adds to its own array later
+    const { stream } = Object(answer) as { readonly stream?: unknown };
+    if (typeof stream !== 'object' || stream === null || !(Symbol.asyncIterator in stream))
+      throw new PithError('model_failed', `model ${provider}/${modelId}: its doStream gave no stream`, {
+        cure: 'answer with { stream }, a ReadableStream or an async iterable',
+      });
     return { stream: whole(version === 'v2' ? fromSecond(stream as AsyncIterable<unknown>) : (stream as AsyncIterable<ModelPart>)) };
   };
   return { specificationVersion: 'v3', provider, modelId, doStream };
