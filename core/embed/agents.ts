@@ -70,6 +70,15 @@ export async function refuseUnusable(kernel: Kernel, agents: readonly AgentSpec[
   for (const { id, notes } of found) {
     const wrong = notes.find(({ severity }) => severity === 'error');
     if (wrong !== undefined)
-      throw new PithError('settings_invalid', `agents.${id}: ${wrong.message}`, { cure: wrong.cure ?? 'correct it' });
+      throw new PithError('settings_invalid', `agents.${id}: ${wrong.message.replaceAll(KEYS_OF_MANIFESTS, camelCase)}`, {
+        cure: wrong.cure ?? 'correct it',
+      });
   }
+}
+
+/** As messages name keys of agents that a program writes otherwise. */
+const KEYS_OF_MANIFESTS = /\b(?:uses_tools|finds_tools|uses_skills|delegates_to|integration_mode)\b/gu;
+
+function camelCase(key: string): string {
+  return key.replaceAll(/_(.)/gu, (_, letter: string) => letter.toUpperCase());
 }

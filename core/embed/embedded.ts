@@ -6,6 +6,7 @@ import type { Declaration, FolderRecord } from '../declarations/index.ts';
 import type { Loader } from '../kernel/index.ts';
 import { type Manifest, manifestSchema } from '../trust/index.ts';
 import type { EmbeddedExtension } from './options.ts';
+import { isShipped } from './shipped.ts';
 
 /** The extension that has the tools and agents of the program. */
 export const EMBEDDED = 'embedded';
@@ -44,6 +45,8 @@ export function programExtension(tools: readonly Tool[], agents: readonly AgentS
 /** Throws `settings_invalid` where its manifest cannot be used. */
 export function objectExtension({ id, provides = [], manifest = {}, extension }: EmbeddedExtension): ObjectExtension {
   const given = { ...manifest, id, provides: [...provides], entrypoint: ENTRYPOINT, isolation: 'in_process' };
+  if (isShipped(id))
+    throw new PithError('settings_invalid', `extensions.${id}: an extension of this id comes with Pith`, { cure: 'use another id' });
   const { data, error } = manifestSchema().safeParse(given);
   if (error !== undefined || id === EMBEDDED || typeof extension !== 'function') {
     const [issue] = error?.issues ?? [];

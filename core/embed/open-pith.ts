@@ -31,12 +31,12 @@ import { checkLimit, checkText, checkThread } from './checked-arguments.ts';
 import { checkAnswers, checkOptions, checkRun } from './checked-options.ts';
 import { loaderOf, type ObjectExtension, objectExtension, programExtension, recordsOf } from './embedded.ts';
 import { HeldThreads } from './held-threads.ts';
-import { partsOf } from './models.ts';
+import { askedFor, partsOf } from './models.ts';
 import { agentsOf, assistantOf, refuseOtherModel, refuseUnusable } from './agents.ts';
 import type { EmbeddedSkill, Pith, PithOptions } from './options.ts';
 import { errorForProgram } from './program-texts.ts';
 import { ENDING_MS, nobody, questionOf, type RunPorts, startRun } from './run.ts';
-import { DELEGATION, LIBRARIAN, SHIPPED } from './shipped.ts';
+import { DELEGATION, LIBRARIAN, refuseNotGiven, SHIPPED } from './shipped.ts';
 import { toolsOf } from './tools.ts';
 
 /** Opens a kernel in this process, over what the options name alone. Rejects `settings_invalid` and what a start may fail with. */
@@ -76,14 +76,7 @@ async function pithOf(options: PithOptions): Promise<Pith> {
     },
   };
   const assistant = assistantOf(options);
-  const agentNamed = (id: string | undefined): string | AgentSpec => {
-    if (id !== undefined) return id;
-    const [first] = agents;
-    const { default_agent: ofSandbox, origins } = kernel.settings;
-    if (first !== undefined) return first.id;
-    const isThere = origins['default_agent'] !== undefined || kernel.host.agents.declared().some((each) => each.id === ofSandbox);
-    return isThere ? ofSandbox : assistant;
-  };
+  const agentNamed = (id: string | undefined): string | AgentSpec => id ?? firstAgent(kernel, agents) ?? assistant;
   let closed: Promise<void> | undefined;
   const close = (): Promise<void> =>
     (closed ??= (async () => {
@@ -157,6 +150,15 @@ async function pithOf(options: PithOptions): Promise<Pith> {
   };
 }
 
+/** The agent of a run that names none; null: the program's assistant. */
+function firstAgent({ settings, host }: Kernel, agents: readonly AgentSpec[]): string | null {
+  const [first] = agents;
+  if (first !== undefined) return first.id;
+  const { default_agent: ofSandbox, origins } = settings;
+  const isThere = origins['default_agent'] !== undefined || host.agents.declared().some(({ id }) => id === ofSandbox);
+  return isThere ? ofSandbox : null;
+}
+
 interface Surroundings {
   readonly temporary: TemporaryFolder;
   /** Aborts when nothing may wait any more. */
@@ -173,13 +175,15 @@ async function openKernel(
   const folder = typeof store === 'string' && store !== 'memory' ? storeAt(store) : null;
   const dataDirectory = folder ?? path.join(temporary.path, 'data');
   const { ships, folders, objects } = extensionsIn(options, agents);
+  const own = [...folders.map((folder) => path.basename(folder)), ...objects.map(({ manifest }) => manifest.id)];
+  refuseNotGiven(options, agents, [...SHIPPED, ...ships, ...own.slice(0, -1)]);
   const parts = createParts().createChildContainer();
   part(parts, LOADER, () => loaderOf(createLoader({ dataDirectory, packageRoot: packageRoot() }), objects));
   part(parts, SOURCE, (get) => sourceOf(get(SANDBOX), { folders, objects: recordsOf(objects, sandbox) }));
   if (typeof store === 'object') part(parts, THREAD_LOG, () => boundedLog(store, ended));
   part(parts, CLOCK, () => clock);
   if (model !== undefined && typeof model !== 'string') {
-    const given = typeof model === 'function' ? async (ref: string) => partsOf(await model(ref)) : partsOf(model);
+    const given = typeof model === 'function' ? (ref: string) => askedFor(model, ref) : partsOf(model);
     part(parts, MODEL_ROUTER, (get) => routerTo(given, () => get(SANDBOX).settings));
   }
   const kernel = await createKernel(
@@ -196,14 +200,19 @@ async function openKernel(
     parts,
   );
   try {
-    const given = [...folders.map((folder) => path.basename(folder)), ...objects.map(({ manifest }) => manifest.id)];
     refuseWrongSettings(kernel);
-    refuseBroken(kernel, given);
+    refuseBroken(kernel, own);
     const configured = Object.keys((options.settings?.['extensions'] ?? {}) as object).filter((id) => kernel.host.extensions.state(id));
-    await refuseFailing(kernel, [...given, ...configured]);
+    await refuseFailing(kernel, [...own, ...configured]);
     refuseUnknownNames(kernel, configured);
     await refuseUnusable(kernel, agents);
-    if (given.some((id) => kernel.host.extensions.discovery.declarations.get(id)?.manifest?.provides.includes(ServiceProvider.id)))
+    await refuseUnusableSkills(kernel, options);
+    const first = firstAgent(kernel, agents);
+    if (options.instructions !== undefined && first !== null)
+      throw new PithError('settings_invalid', `instructions: the agent '${first}' is used, which has its own`, {
+        cure: 'write them there, or leave `instructions` out',
+      });
+    if (own.some((id) => kernel.host.extensions.discovery.declarations.get(id)?.manifest?.provides.includes(ServiceProvider.id)))
       await kernel.host.startServices();
     return kernel;
   } catch (error) {
@@ -258,13 +267,16 @@ function refuseUnknownNames(kernel: Kernel, configured: readonly string[]): void
     notes.find(({ code }) => code === 'config_invalid');
   if (wrong === undefined) return;
   const { message, cure } = wrong;
-  throw new PithError('settings_invalid', message.replace(OF_PROGRAM, 'settings: '), { cure: cure ?? 'correct the name' });
+  throw new PithError('settings_invalid', message.replace(OF_PROGRAM, 'settings: ').replace(IN_PROGRAM, "'settings.$1"), {
+    cure: cure ?? 'correct the name',
+  });
 }
 
 const OF_NAMES: ReadonlySet<string> = new Set(['agent_unknown', 'name_unknown', 'unknown_key']);
 
 /** How findings name what the settings of a program say. */
 const OF_PROGRAM = /^flag:? /u;
+const IN_PROGRAM = /'flag (\S+') is ignored/u;
 
 /** Whoever gives an extension counts on it. Throws what is wrong with its declaration, and where it declares what a guest does not do. */
 function refuseBroken(kernel: Kernel, ids: readonly string[]): void {
@@ -285,6 +297,18 @@ function refuseBroken(kernel: Kernel, ids: readonly string[]): void {
       cure: `leave ${key} out, and call it from the program or from a service`,
     });
   }
+}
+
+/** Whoever gives a skill as an object counts on it. Rejects `settings_invalid` where one cannot be used, or another one has its id. */
+async function refuseUnusableSkills({ host }: Kernel, { skills = [] }: PithOptions): Promise<void> {
+  const ids = skills.flatMap((skill) => (typeof skill === 'string' ? [] : [skill.id]));
+  if (ids.length === 0) return;
+  const [provider] = await host.providers.active(SkillProvider);
+  const wrong = (await provider?.listSkills())?.find(({ id, state }) => ids.includes(id) && (state === 'invalid' || state === 'shadowed'));
+  if (wrong === undefined) return;
+  const why = wrong.state === 'shadowed' ? 'a folder has a skill of this id, too' : (wrong.reason ?? 'it is invalid');
+  const cure = wrong.state === 'shadowed' ? 'rename one of them' : 'correct it';
+  throw new PithError('settings_invalid', `skills: '${wrong.id}' cannot be used: ${why}`, { cure });
 }
 
 /** They are started here, since a program has nobody who would read why one of them failed later. Rejects with that. */

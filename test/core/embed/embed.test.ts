@@ -117,6 +117,11 @@ describe('U40 a program', () => {
 
 const clockWith = (wrong: object): object => ({ ...fakeClock(), ...wrong });
 
+function circle(): object {
+  const schema = { type: 'object', properties: {} };
+  return Object.assign(schema, { properties: { again: schema } });
+}
+
 it.each([
   ['skills', { skills: ['/nowhere'] }, 'skills: there is no folder /nowhere'],
   ['a sandbox', { sandbox: '/nowhere' }, 'sandbox: there is no folder /nowhere'],
@@ -205,12 +210,51 @@ it.each([
   ['an unknown setting of an extension', { settings: { extensions: { skill_registry: { nope: 1 } } } }, 'nope'],
   ['settings of an unknown provider', { settings: { providers: { opnai: { base_url: 'http://x' } } } }, 'providers.opnai'],
   ['a default agent that is not there', { settings: { default_agent: 'nobody' } }, "settings: default_agent: there is no agent 'nobody'"],
+  ['a map of options', new Map([['model', 'a/b']]), 'createPith: it must be a plain object'],
+  ['a Map of limits', { limits: new Map([['steps', 1]]) }, "createPith: 'limits' must be a plain object"],
+  ['inherited limits', { limits: Object.create({ steps: 1 }) }, "createPith: 'limits' must be a plain object"],
+  ['a Map of variables', { env: new Map([['OPENAI_API_KEY', 'k']]) }, "createPith: 'env' must be"],
+  ['a Map in the settings', { settings: { prices: new Map() } }, "createPith: 'settings.prices' must be a plain object"],
+  ['a Date', new Date(0), 'createPith: it must be a plain object'],
+  [
+    'a value that throws',
+    {
+      get skills() {
+        throw new Error('not yet');
+      },
+    },
+    'createPith: it cannot be read: not yet',
+  ],
+  ['null', { sandbox: null }, "createPith: 'sandbox' must be a string, not null"],
+  ['instructions that nobody gets', { agents: [{ id: 'a' }], instructions: 'Hi.' }, "instructions: the agent 'a' is used"],
+  ['a default agent beside agents', { agents: [{ id: 'a' }, { id: 'b' }], settings: { default_agent: 'b' } }, 'settings.default_agent'],
+  ['a skill that is too large', { skills: [{ id: 'a', description: 'd', body: 'b'.repeat(2_000_000) }] }, "skills: 'a' cannot be used"],
+  ['a project that nothing works in', { project: '.' }, "project: 'project_tools' is not among `extensions`"],
+  ['tools for a project without one', { extensions: ['project_tools'] }, "extensions: 'project_tools' has no folder to work in"],
+  ['the id of an extension that ships', { extensions: [{ id: 'skill_registry', extension: Map }] }, 'comes with Pith'],
+  ['tools of what is not given', { agents: [{ id: 'a', usesTools: ['web'] }] }, "agents.a.usesTools: 'web' is not among `extensions`"],
+  ['settings of what is not given', { settings: { extensions: { web: {} } } }, "settings.extensions.web: 'web' is not among `extensions`"],
+  [
+    'a key of an extension',
+    { settings: { extensions: { skill_registry: { nope: 1 } } } },
+    "unknown key 'nope' in 'settings.extensions.skill_registry'",
+  ],
+  ['a schema of a text', { tools: { one: { inputSchema: z.string(), execute: String } } }, 'tools.one: its arguments are of type string'],
+  ['a schema that is a circle', { tools: { one: { inputSchema: circle(), execute: String } } }, 'tools.one: its schema cannot be used'],
   ['an older form', { tools: { one: { parameters: {}, execute: String } } }, 'tools.one: it has parameters, of an older form'],
 ] as const)('U40 refuses %s that cannot be used, with the cure', async (_, options, message) => {
   await expect(createPith(options as PithOptions)).rejects.toMatchObject({
     code: 'settings_invalid',
     message: expect.stringContaining(message),
     cure: expect.any(String),
+  });
+});
+
+it('U40 refuses a skill as an object whose id a skill of a folder has', async () => {
+  const skills = [folderWith(LETTERS), { id: 'letters', description: 'Writes letters.', body: 'Say ahoy.' }];
+  await expect(createPith({ skills })).rejects.toMatchObject({
+    code: 'settings_invalid',
+    message: expect.stringContaining("skills: 'letters'"),
   });
 });
 
@@ -263,6 +307,34 @@ describe('U40 the model', () => {
       code: 'model_unknown',
       message: 'no model is set up',
       cure: expect.stringContaining("`model: 'offline/librarian'`"),
+    });
+  });
+
+  it.each([
+    [
+      'its function throws',
+      () => {
+        throw new Error('no rates');
+      },
+      "model: the function failed for 'default': no rates",
+    ],
+    [
+      'it gives nothing',
+      { specificationVersion: 'v3', provider: 'mine', modelId: 'one', doStream: async () => undefined },
+      'gave no stream',
+    ],
+    [
+      'it gives no stream',
+      { specificationVersion: 'v3', provider: 'mine', modelId: 'one', doStream: async () => ({ stream: 5 }) },
+      'gave no stream',
+    ],
+  ])('fails by its name where %s', async (_, model, message) => {
+    const pith = await createPith({ model } as PithOptions);
+    onTestFinished(() => pith.close());
+    await expect(pith.run('hi').result).rejects.toMatchObject({
+      code: 'model_failed',
+      message: expect.stringContaining(message),
+      cure: expect.any(String),
     });
   });
 
