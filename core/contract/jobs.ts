@@ -1,9 +1,6 @@
 import type { JsonValue } from './errors.ts';
 
-/**
- * `waiting` to be started, `scheduled` for later, `running`, `suspended` until something happens, `failed` and to be tried again;
- * ended: `done`, `cancelled`, or `dead`, which is not tried again.
- */
+/** `scheduled` for later, `suspended` until something happens, `failed`: tried again. Ended: `done`, `cancelled`, `dead`: not tried again. */
 type JobState = 'waiting' | 'scheduled' | 'running' | 'suspended' | 'failed' | 'done' | 'cancelled' | 'dead';
 
 /** A job as others see it. */

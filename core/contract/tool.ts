@@ -26,6 +26,8 @@ export interface ToolCall {
   readonly signal: AbortSignal;
   /** The same for every attempt at the same call of the same turn. */
   readonly idempotencyKey: string;
+  /** The model's id of the call, as events have it. Absent: no model asked for it. */
+  readonly callId?: string;
   /** The approved `subject`, where the tool's question had one. */
   readonly approved?: string;
 }

@@ -27,12 +27,13 @@ export type GivenModel = EmbeddedModel | { readonly model: EmbeddedModel; readon
 
 /** A tool of Pith, a tool as the AI SDK has them, or a function without input. */
 export type EmbeddedTool =
-  | Tool
+  | (Omit<Tool, 'needsApproval'> & { readonly needsApproval?: NeedsApproval })
   | {
       readonly description?: string | undefined;
       /** Any schema by the Standard Schema convention, or a JSON Schema (also as `{ jsonSchema }`). */
       readonly inputSchema?: unknown;
-      readonly needsApproval?: unknown;
+      /** Whatever is not false is asked about. */
+      readonly needsApproval?: NeedsApproval;
       /** As `ToolDefinition.effect`. */
       readonly effect?: 'read' | 'idempotent' | 'write';
       readonly timeoutMs?: number;
@@ -42,6 +43,16 @@ export type EmbeddedTool =
       execute?(input: never, call: never): unknown;
     }
   | ((call: ToolCall) => unknown);
+
+type Asked = boolean | string | { readonly text: string };
+
+/** Whether a call asks first, or a function that says it of an input. */
+type NeedsApproval = boolean | Questioner['asks'] | undefined;
+
+/** A method, so that functions whose input has a narrower type are taken. */
+interface Questioner {
+  asks(input: unknown, call: object): Asked | PromiseLike<Asked>;
+}
 
 /** A skill as an object, instead of a folder. */
 export interface EmbeddedSkill {

@@ -32,7 +32,9 @@ type StandardResult = { readonly value: unknown; readonly issues?: undefined } |
  */
 export function schemaOf(given: unknown, what: string): AnySchema {
   try {
-    const { json, check } = readSchema(given, what);
+    const { json: said, check } = readSchema(given, what);
+    const json: unknown = JSON.parse(JSON.stringify(said)); // a circle, or what answers no JSON, is a mistake of the program
+    if (!isPlainMap(json)) throw unusable(what);
     const run = async (value: unknown) => check(value);
     return { json, check: (value) => run(value).catch((error: unknown) => failed(`${what}: its schema failed`, error)) };
   } catch (error) {

@@ -349,7 +349,8 @@ async function callTool(turn: RunningTurn, { record, approved }: DecidedCall): P
   const startedAt = clock.now();
   const { correlationId } = turn.offer.info;
   const idempotencyKey = keyOf(record);
-  const about = { turn: turn.offer.info, idempotencyKey, signal: turn.signal, ...(approved === undefined ? {} : { approved }) };
+  const { callId } = record;
+  const about = { turn: turn.offer.info, idempotencyKey, callId, signal: turn.signal, ...(approved === undefined ? {} : { approved }) };
   const off = turn.deps.events.handle('tool.progressed', (shown) => {
     if (shown.extensionId !== record.extensionId || shown.idempotencyKey !== idempotencyKey) return;
     turn.events.push({ type: 'tool-output', id: record.callId, text: String(shown.text).slice(0, MOST_SHOWN) });

@@ -115,16 +115,10 @@ function shapeless(schema: unknown, path: readonly string[] = []): readonly stri
 }
 
 /** The part of a tool call that runs where the tool lives: parse, execute, normalise. Rejects only with a fault that `execute` threw. */
-export async function executeTool(
-  tool: Tool,
-  input: JsonValue,
-  { turn, idempotencyKey, approved }: Omit<ToolCall, 'signal'>,
-  signal: AbortSignal,
-): Promise<ToolResult> {
+export async function executeTool(tool: Tool, input: JsonValue, asked: Omit<ToolCall, 'signal'>, signal: AbortSignal): Promise<ToolResult> {
   const parsed = await parseInput(tool.input, input);
   if (!parsed.success) return toolError('tool_input_invalid', describeInput(tool, parsed.error.issues, input));
-  const call = { turn, idempotencyKey, signal, ...(approved === undefined ? {} : { approved }) };
-  const answer = await answerOf(() => tool.execute(parsed.data, call), signal);
+  const answer = await answerOf(() => tool.execute(parsed.data, { ...asked, signal }), signal);
   return withNote(normalise(answer), ignoredNote(tool.input, input));
 }
 

@@ -3,7 +3,7 @@ import type { LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import * as ai from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createPith, type EmbeddedTool, type PithOptions } from 'pith/embed';
+import { createPith, type EmbeddedTool, type PithOptions, type Question } from 'pith/embed';
 import { scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
 import { startAnthropicServer } from '../../fixtures/anthropic-server.ts';
@@ -53,7 +53,10 @@ describe('U40 a function as a tool', () => {
     const { result } = await called(tool);
     expect(result).toMatchObject({
       ok: false,
-      error: { code: 'not_serialisable', message: expect.stringContaining(`the answer is a ${name}, of which JSON says nothing`) },
+      error: {
+        code: 'not_serialisable',
+        message: expect.stringContaining(`the answer is of the class ${name}, of which JSON says nothing`),
+      },
     });
   });
 });
@@ -266,4 +269,64 @@ describe('U48 structured output', () => {
       cure: expect.any(String),
     });
   });
+});
+
+describe('U44 needsApproval', () => {
+  const asks = async (needsApproval: unknown) => {
+    const model = scriptedModel([{ calls: [{ name: 'pay', input: {} }] }, { text: 'end' }]);
+    const questions: Question[] = [];
+    const tools = { pay: { needsApproval, execute: () => 'paid' } } as PithOptions['tools'] & object;
+    const pith = await createPith({ model: model.model, tools, approve: (question) => (questions.push(question), 'no') });
+    onTestFinished(() => pith.close());
+    await pith.run('go').result;
+    return questions.map(({ details }) => details);
+  };
+
+  it.each([
+    ['false', () => false, []],
+    ['true', () => true, [undefined]],
+    ['a text', () => 'It costs 5.', ['It costs 5.']],
+    ['nothing', () => undefined, ['needsApproval gave undefined, neither true nor false']],
+    ['null', async () => null, ['needsApproval gave null, neither true nor false']],
+    ['0', () => 0, ['needsApproval gave 0, neither true nor false']],
+    ['an error', () => Promise.reject(new Error('no rates')), ['needsApproval failed: no rates']],
+  ])('U44 that gives %s asks unless that is false', async (_, needsApproval, details) => {
+    expect(await asks(needsApproval)).toEqual(details);
+  });
+
+  it('U44 has a type that refuses a forgotten return', () => {
+    // @ts-expect-error: it returns nothing
+    const forgotten: EmbeddedTool = { needsApproval: (input: { amount: number }) => void (input.amount > 10), execute: String };
+    const given: EmbeddedTool = { needsApproval: async (input: { amount: number }) => input.amount > 10, execute: String };
+    expect([forgotten, given]).toHaveLength(2);
+  });
+});
+
+it("U48 the AI SDK's toolCallId is the id that the model and the events have", async () => {
+  const ids: unknown[] = [];
+  const model = scriptedModel([{ calls: [{ name: 'look', input: {} }] }, { text: 'end' }]);
+  const look = { execute: (_: unknown, { toolCallId }: { toolCallId: string }) => (ids.push(toolCallId), 'seen') };
+  const pith = await createPith({ model: model.model, tools: { look } });
+  onTestFinished(() => pith.close());
+  for await (const event of pith.run('go')) if (event.type === 'tool-call') ids.push(event.id);
+  expect(ids).toHaveLength(2);
+  expect(ids[0]).toBe(ids[1]);
+});
+
+it.each([
+  ['a generator', { execute: () => [1, 2].values() }, '2'],
+  ['toModelOutput of null', { execute: String, toModelOutput: () => null }, 'toModelOutput gave what is not an output'],
+  [
+    'a file',
+    { execute: String, toModelOutput: () => ({ type: 'content', value: [{ type: 'media', data: 'AA==', mediaType: 'application/pdf' }] }) },
+    '[a file was left out: application/pdf]',
+  ],
+  ['an error', { execute: () => new Response() }, 'of the class Response'],
+])('U48 the answer of a tool in words: %s', async (_, tool, wanted) => {
+  const model = scriptedModel([{ calls: [{ name: 'look', input: {} }] }, { text: 'end' }]);
+  const pith = await createPith({ model: model.model, tools: { look: tool as EmbeddedTool } });
+  onTestFinished(() => pith.close());
+  const results: unknown[] = [];
+  for await (const event of pith.run('go')) if (event.type === 'tool-result') results.push(event.ok ? event.output : event.error?.message);
+  expect(results.map(String)).toEqual([expect.stringContaining(wanted)]);
 });
