@@ -11,7 +11,7 @@ export function errorForProgram(error: unknown, ownModel = false): PithError {
 
 /** The same for what events tell. */
 export function eventForProgram(event: TurnEvent, ownModel: boolean): TurnEvent {
-  if (event.type === 'notice') return { ...event, ...textsFor(event, ownModel) };
+  if (event.type === 'notice') return { ...event, message: textsFor(event, ownModel).message };
   if (event.type === 'turn-end' && event.error !== undefined)
     return { ...event, error: { ...event.error, ...textsFor(event.error, ownModel) } };
   return event;
