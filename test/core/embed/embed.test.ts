@@ -192,7 +192,7 @@ it.each([
   ['a store where nobody can write', { store: '/proc/x' }, 'store: /proc/x cannot be written: '],
   ['a store with NUL', { store: 'a\0b' }, 'cannot be written: '],
   ['a sandbox with NUL', { sandbox: 'a\0b' }, 'sandbox: there is no folder'],
-  ['a project with NUL', { project: 'a\0b' }, 'project: there is no folder'],
+  ['a project with NUL', { project: 'a\0b', extensions: ['project_tools'] }, 'project: there is no folder'],
   ['skills with NUL', { skills: ['a\0b'] }, 'skills: there is no folder'],
   ['an extension with NUL', { extensions: ['./a\0b'] }, 'extensions: there is no folder'],
   ['a path that is too long', { skills: ['x'.repeat(5000)] }, 'skills: there is no folder'],
