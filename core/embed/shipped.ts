@@ -42,7 +42,7 @@ export function refuseNotGiven(
     for (const name of usesTools) missing(`agents.${id}.usesTools`, name.split('/', 1)[0] as string);
     for (const name of findsTools) missing(`agents.${id}.findsTools`, name.split('/', 1)[0] as string);
   }
-  if (given.includes(PROJECT_TOOLS) && project === undefined)
+  if (given.includes(PROJECT_TOOLS) && project === undefined && sandbox === undefined)
     throw new PithError('settings_invalid', `extensions: '${PROJECT_TOOLS}' has no folder to work in`, { cure: 'name it as `project`' });
   const isUsed = sandbox !== undefined || given.some((id) => !SHIPPED.includes(id));
   if (project !== undefined && !isUsed) missing('project', PROJECT_TOOLS);
