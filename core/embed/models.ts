@@ -32,19 +32,6 @@ export async function askedFor(model: (ref: string) => GivenModel | PromiseLike<
   }
 }
 
-/** What a program's function gives for a reference. Rejects `model_failed` where it throws, and as `modelOf`. */
-export async function askedFor(model: (ref: string) => GivenModel | PromiseLike<GivenModel>, ref: string) {
-  try {
-    return partsOf(await model(ref));
-  } catch (error) {
-    if (error instanceof PithError) throw error;
-    throw new PithError('model_failed', `model: the function failed for '${ref}': ${messageOf(error)}`, {
-      cause: error,
-      cure: 'correct it',
-    });
-  }
-}
-
 /** The model as the loop needs it. Throws `model_unknown` for what is no model, or one of another specification. */
 function modelOf(made: EmbeddedModel): LanguageModel {
   const given = Object(made) as EmbeddedModel; // a program's function may answer null
