@@ -173,7 +173,7 @@ describe('U40 the examples', () => {
     expect(lines().filter((line) => 'status' in line)).toEqual([
       { id: '0', ...FAILURES[0]!.end },
       { id: '1', ...FAILURES[1]!.end },
-      { id: '2', status: 'failed', code: expect.any(String) },
+      { id: '2', status: 'failed', code: 'settings_invalid', cure: 'give it as a string' },
       { id: '3', status: 'done' },
     ]);
     child.kill('SIGTERM');
