@@ -8,29 +8,46 @@ interface Hold {
   isOver: boolean;
 }
 
-/** The order in which a program uses its threads, and which are in use by the runs that wait for this code: to wait for one of them would never end. */
+/** Lets others have the thread until `ask` has settled; then the thread is held again. */
+export type Apart = <T>(ask: () => Promise<T>) => Promise<T>;
+
+/** Who of a program uses which thread: one after the other, in the order of the calls. */
 export class HeldThreads {
   readonly #holds = new AsyncLocalStorage<Hold>();
   readonly #order = new KeyedQueue();
 
-  /** Begins `work` when all that was asked for before in the thread has `begun`, or ended. Rejects `thread_busy` as `requireFree` throws, and when `signal` aborts before. */
-  async hold<T>(thread: string, signal: AbortSignal, work: (begun: () => void) => Promise<T>): Promise<T> {
-    this.requireFree(thread);
+  /** Runs `work` when all that was asked for before in the thread has left it. Rejects `thread_busy` where that would wait for itself, and when `signal` aborts before. */
+  async hold<T>(thread: string, signal: AbortSignal, work: (apart: Apart) => Promise<T>): Promise<T> {
+    this.#requireFree(thread);
     const hold: Hold = { thread, outer: this.#holds.getStore(), isOver: false };
-    let begun = (): void => undefined;
-    const hasBegun = new Promise<void>((resolve) => (begun = resolve));
-    const entered = new Promise<void>((enter) => void this.#order.run(thread, () => (enter(), hasBegun)));
+    let place = this.#enter(thread);
+    const apart: Apart = async (ask) => {
+      place.leave();
+      try {
+        return await ask();
+      } finally {
+        place = this.#enter(thread);
+        await untilAborted(place.entered, signal);
+      }
+    };
     try {
-      await untilAborted(entered, signal);
-      return await this.#holds.run(hold, () => work(begun));
+      await untilAborted(place.entered, signal);
+      return await this.#holds.run(hold, () => work(apart));
     } finally {
-      begun();
+      place.leave();
       hold.isOver = true;
     }
   }
 
-  /** Throws `thread_busy` inside a tool or a callback of a run in the thread. */
-  requireFree(thread: string): void {
+  #enter(thread: string): { readonly entered: Promise<void>; leave(): void } {
+    let leave = (): void => undefined;
+    const left = new Promise<void>((resolve) => (leave = resolve));
+    const entered = new Promise<void>((enter) => void this.#order.run(thread, () => (enter(), left)));
+    return { entered, leave };
+  }
+
+  /** A tool or a callback of a run in the thread would wait for the run that waits for it. */
+  #requireFree(thread: string): void {
     for (let hold = this.#holds.getStore(); hold !== undefined; hold = hold.outer) {
       if (hold.thread !== thread || hold.isOver) continue;
       throw new PithError('thread_busy', `thread '${thread}' is in use by the run that called this code`, {

@@ -6,7 +6,7 @@ import { keepAliveClock, untilAborted } from '@pith/promises';
 import { ANSWERS, isAnswer } from './checked-options.ts';
 import { EMBEDDED } from './embedded.ts';
 import { RunEvents } from './events.ts';
-import type { HeldThreads } from './held-threads.ts';
+import type { Apart, HeldThreads } from './held-threads.ts';
 import type { Approve, ApproveAnswer, Limits, Question, Run, RunOptions, RunResult } from './options.ts';
 import { outputIn, outputInstructions, OutputInvalid, outputQuestion } from './output.ts';
 import { errorForProgram, eventForProgram } from './program-texts.ts';
@@ -91,8 +91,8 @@ class RunningRun {
   private readonly signal: AbortSignal;
   /** Ids of questions that stay open. */
   readonly #later = new Set<string>();
-  /** Lets the next one that was asked for in the thread begin. */
-  #begun = (): void => undefined;
+  /** While somebody is asked, the thread is free for others. */
+  #apart: Apart = (ask) => ask();
 
   constructor(
     private readonly request: RunRequest,
@@ -113,7 +113,7 @@ class RunningRun {
     else this.signal.addEventListener('abort', onAbort, { once: true });
     try {
       return await untilAborted(
-        this.ports.held.hold(this.request.thread, this.signal, (begun) => this.#turns(begun)),
+        this.ports.held.hold(this.request.thread, this.signal, (apart) => this.#turns(apart)),
         ending.signal,
       );
     } catch (error) {
@@ -142,8 +142,8 @@ class RunningRun {
     }
   }
 
-  async #turns(begun: () => void): Promise<RunResult> {
-    this.#begun = begun;
+  async #turns(apart: Apart): Promise<RunResult> {
+    this.#apart = apart;
     const { output } = this.request;
     const schema = output === undefined ? null : schemaOf(output, 'output');
     const performer = await this.#timed(() => this.#performer(schema));
@@ -203,7 +203,6 @@ class RunningRun {
     let end: End | undefined;
     let turn: string | null = null;
     for await (const event of kernel.agents.run(request, this.signal)) {
-      this.#begun(); // it holds the thread
       if (event.type === 'notice' && event.code === NOTHING_TO_RESUME)
         throw new PithError(NOTHING_TO_RESUME, `resume: nothing waits in thread '${request.threadId}'`, { cure: 'use run' });
       this.events.push(event.type === 'approval-request' ? { ...event, tool: givenName(event.tool) } : eventForProgram(event, ownModel));
@@ -288,7 +287,7 @@ class RunningRun {
   async #ask(question: Question): Promise<ApproveAnswer> {
     const ask = async () => this.ports.approve(question, this.signal);
     try {
-      const answer = await untilAborted(ask(), this.signal);
+      const answer = await this.#apart(() => untilAborted(ask(), this.signal));
       if (isAnswer(answer)) return answer;
     } catch (error) {
       if (error instanceof PithError) throw error;

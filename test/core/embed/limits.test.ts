@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { createPith, type PithOptions } from 'pith/embed';
 import { fakeClock, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { z } from 'zod';
-import { passed } from '../../waiting.ts';
+import { gate, passed } from '../../waiting.ts';
 
 const usage = { inputTokens: 1000, outputTokens: 100 };
 const settings = { prices: { 'scripted/scripted': { input: 10, output: 100 } } }; // 0.02 dollars a step
@@ -51,6 +51,19 @@ it('U47 a limit of cost that cannot be kept is refused before anything is sent',
     message: expect.stringContaining("the price of 'scripted/scripted' is not known"),
   });
   expect(model.requests).toEqual([]);
+});
+
+it('U47 a message uses none of its time while it waits for its thread', async () => {
+  const clock = fakeClock();
+  const [began, ended] = [gate(), gate()];
+  const look = async () => (began.open(), await ended.opened, 'seen');
+  const { pith } = await pithWith([LOOK, { text: 'first' }, { text: 'second' }], { clock, tools: { look } });
+  const first = pith.run('one', { thread: 't' });
+  const second = pith.run('two', { thread: 't', limits: { ms: 5000 } });
+  await began.opened;
+  await clock.advance(15_000);
+  ended.open();
+  expect([await first.result, await second.result]).toMatchObject([{ text: 'first' }, { status: 'done', text: 'second' }]);
 });
 
 it('U47 what agents cost that a run calls counts against its limit', async () => {

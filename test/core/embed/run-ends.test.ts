@@ -309,6 +309,18 @@ it('U45 what is asked for in a thread comes in its order: removing it waits for 
   expect(JSON.stringify(await pith.threads.messages('t'))).not.toContain('one');
 });
 
+it('U44 while somebody is asked, also by `resume`, the thread takes a new message, which answers no', async () => {
+  const [asked, answered] = [gate(), gate()];
+  const answers = [async () => 'later' as const, async () => (asked.open(), await answered.opened, 'yes' as const)];
+  const { pith } = await pithWith([ask('hi'), { text: 'new' }], { approve: () => answers.shift()!() });
+  expect(await pith.run('write', { thread: 't' }).result).toMatchObject({ status: 'waiting' });
+  const resumed = pith.resume('t').result.catch((error: unknown) => error);
+  await asked.opened;
+  expect(await pith.run('never mind', { thread: 't' }).result).toMatchObject({ status: 'done', text: 'new' });
+  answered.open();
+  expect(await resumed).toMatchObject({ code: 'approval_answered' });
+});
+
 describe('U47 an argument of the wrong type', () => {
   const wrong = (message: unknown) => expect.objectContaining({ code: 'settings_invalid', message, cure: expect.any(String) });
 
