@@ -31,8 +31,9 @@ export function refuseNotGiven(
   agents: readonly AgentSpec[],
   given: readonly string[],
 ): void {
+  const isOwn = (id: string) => sandbox !== undefined && existsSync(path.join(sandbox, 'extensions', id));
   const missing = (where: string, id: string) => {
-    if (given.includes(id) || !isShipped(id)) return;
+    if (given.includes(id) || !isShipped(id) || isOwn(id)) return;
     throw new PithError('settings_invalid', `${where}: '${id}' is not among \`extensions\``, {
       cure: `add '${id}' to \`extensions\` of createPith`,
     });

@@ -115,6 +115,15 @@ describe('U40 a program', () => {
   });
 });
 
+it('U43 settings are also for what a sandbox puts in the place of what ships', async () => {
+  const sandbox = folderWith({
+    'extensions/web/manifest.yaml': 'id: web\nprovides: [tool]\nentrypoint: main.ts\nconfig: { tone: plain }\n',
+    'extensions/web/main.ts': 'export default class { getTools() { return []; } }\n',
+  });
+  const { pith } = await pithWith([{ text: 'Ahoy!' }], { sandbox, settings: { extensions: { web: { tone: 'warm' } } } });
+  expect((await pith.run('hi').result).text).toBe('Ahoy!');
+});
+
 const clockWith = (wrong: object): object => ({ ...fakeClock(), ...wrong });
 
 function circle(): object {
