@@ -18,7 +18,7 @@ export async function lastOf(answer: unknown, signal: AbortSignal): Promise<unkn
     }
   }
   if (isEmptied(value))
-    throw new PithError('not_serialisable', `the answer is of the class ${value.constructor.name}, of which JSON says nothing`, {
+    throw new PithError('not_serialisable', `the answer is of the class ${classOf(value)}, of which JSON says nothing`, {
       cure: 'answer with text or plain values',
     });
   return value === undefined ? null : value;
@@ -26,13 +26,18 @@ export async function lastOf(answer: unknown, signal: AbortSignal): Promise<unkn
 
 function isGenerator(value: unknown): value is AsyncIterable<unknown> | Iterable<unknown> {
   if (typeof value !== 'object' || value === null) return false;
-  return Symbol.asyncIterator in value || (Symbol.iterator in value && 'next' in value);
+  return Symbol.asyncIterator in value || Object.prototype.toString.call(value) === '[object Generator]';
 }
 
 /** An object of a class that keeps what it has where JSON does not see it, such as a Response. */
 function isEmptied(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value) || 'toJSON' in value) return false;
-  return Object.keys(value).length === 0 && typeof value.constructor === 'function' && value.constructor !== Object;
+  return Object.keys(value).length === 0 && typeof value.constructor === 'function' && (value.constructor !== Object || 'next' in value);
+}
+
+/** Iterators of lists and maps have a name of their own, and no class. */
+function classOf(value: object): string {
+  return 'next' in value ? Object.prototype.toString.call(value).slice('[object '.length, -1) : value.constructor.name;
 }
 
 interface ContentPart {

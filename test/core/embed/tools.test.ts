@@ -49,6 +49,7 @@ describe('U40 a function as a tool', () => {
   it.each([
     ['Response', () => new Response('text')],
     ['WeakMap', () => new WeakMap()],
+    ['Map Iterator', () => new Map([[1, 2]]).values()],
   ])('is told that a %s is not an answer', async (name, tool) => {
     const { result } = await called(tool);
     expect(result).toMatchObject({
@@ -314,7 +315,16 @@ it("U48 the AI SDK's toolCallId is the id that the model and the events have", a
 });
 
 it.each([
-  ['a generator', { execute: () => [1, 2].values() }, '2'],
+  [
+    'a generator',
+    {
+      *execute() {
+        yield 1;
+        yield 2;
+      },
+    },
+    '2',
+  ],
   ['toModelOutput of null', { execute: String, toModelOutput: () => null }, 'toModelOutput gave what is not an output'],
   [
     'a file',
