@@ -26,6 +26,7 @@ describe('S62 triggers in the mode catalog', () => {
 
   it('S62 it stands before all that a search finds, where the catalog does not name every skill', async () => {
     const { chat } = await skillKernel({ ...FORMS, ...crowd(320, (at) => `filler-${at}`) });
+    await chat('good morning'); // the ranker is ready: a turn waits one second for it at most
     const [asked] = (await chat('a zugzwang in filler-7 and filler-8')).requests;
     const lines = beside(asked!).split('\\n');
     expect(lines[1]).toContain('• `forms` — ');
