@@ -196,9 +196,9 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'trace',
-    description: 'Draw what the newest turn of a name did: model steps, tool calls, waits and called turns; the others are named above it',
+    description: 'Draw the newest turn of an id: model steps, tool calls, waits and called turns, below a line for each earlier turn',
     arguments: [{ name: 'id', description: 'The turn or the conversation, or how its id begins (default: the last turn)' }],
-    options: [{ name: 'last', short: 'n', type: 'number', description: 'How many turns of that name', default: 20 }],
+    options: [{ name: 'last', short: 'n', type: 'number', description: 'How many turns', default: 20 }],
     load: async () => (await import('./commands/trace.ts')).showTrace,
   },
   {

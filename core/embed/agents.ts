@@ -82,3 +82,12 @@ const KEYS_OF_MANIFESTS = /\b(?:uses_tools|finds_tools|uses_skills|delegates_to|
 function camelCase(key: string): string {
   return key.replaceAll(/_(.)/gu, (_, letter: string) => letter.toUpperCase());
 }
+
+/** The agent of a run that names none; null: the program's assistant. */
+export function firstAgent({ settings, host }: Kernel, agents: readonly AgentSpec[]): string | null {
+  const [first] = agents;
+  if (first !== undefined) return first.id;
+  const { default_agent: ofSandbox, origins } = settings;
+  const isThere = origins['default_agent'] !== undefined || host.agents.declared().some(({ id }) => id === ofSandbox);
+  return isThere ? ofSandbox : null;
+}

@@ -20,7 +20,7 @@ export function isId(given: string): boolean {
 const LONGEST_ID = 1000;
 
 /** What `isId` takes. */
-export const AN_ID = `an id of at most ${LONGEST_ID} characters, without control characters and halves of characters`;
+export const AN_ID = `an id of at most ${LONGEST_ID} characters, without control characters and lone surrogates`;
 
 /** Throws `settings_invalid` where a list cannot have so many entries. */
 export function checkLimit(limit: unknown): void {

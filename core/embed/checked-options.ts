@@ -80,7 +80,7 @@ const schemas = once(() => {
   const variables = z.record(z.string(), z.string().optional());
   const anything = z.custom(isObject, 'must be an object or a function');
   const limits = z.strictObject({ steps: amount, toolCalls: amount, tokens: amount, ms: amount, cost: amount }).partial();
-  const signal = z.custom((given) => isObject(given) && 'aborted' in given, 'must be an AbortSignal');
+  const signal = z.custom((given) => isFunctionOf(given, 'addEventListener') && 'aborted' in (given as object), 'must be an AbortSignal');
   const resume = { signal: signal.optional(), output: anything.optional() };
   return {
     createPith: z

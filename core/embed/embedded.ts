@@ -48,12 +48,12 @@ export function objectExtension({ id, provides = [], manifest = {}, extension }:
   if (isShipped(id))
     throw new PithError('settings_invalid', `extensions.${id}: an extension of this id comes with Pith`, { cure: 'use another id' });
   const { data, error } = manifestSchema().safeParse(given);
-  if (error !== undefined || id === EMBEDDED || typeof extension !== 'function') {
+  if (error !== undefined || id === EMBEDDED) {
     const [issue] = error?.issues ?? [];
     const where = ['extensions', id, ...(issue?.path ?? [])].filter((part, at, all) => part !== all[at - 1]).join('.');
     const [unknown] = issue?.code === 'unrecognized_keys' ? issue.keys : [];
     const slip = unknown === undefined ? undefined : `unknown key '${unknown}'${didYouMean(unknown, Object.keys(BARE_MANIFEST))}`;
-    const why = slip ?? issue?.message ?? (id === EMBEDDED ? 'this id is that of your tools' : 'it has no class');
+    const why = slip ?? issue?.message ?? 'this id is that of your tools';
     const cure = slip !== undefined ? 'correct the name' : issue === undefined || issue.path[0] === 'id' ? 'use another id' : 'correct it';
     throw new PithError('settings_invalid', `${where}: ${why}`, { cure });
   }

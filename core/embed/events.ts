@@ -9,6 +9,7 @@ export class RunEvents {
   constructor(private readonly left: () => void) {}
 
   push(event: TurnEvent): void {
+    if (this.#end !== null) return; // a turn that hung goes on when its run is over
     this.#events.push(event);
     this.#notify();
   }

@@ -1,7 +1,11 @@
-import { type LanguageModel, messageOf, type ModelPart, PithError } from '../contract/index.ts';
+import { type Clock, type LanguageModel, messageOf, type ModelPart, PithError } from '../contract/index.ts';
 import { isPlainMap } from '@pith/plain-data';
+import { within } from '@pith/promises';
 import { missingAnswer } from '@pith/server-answers';
 import type { EmbeddedModel, GivenModel } from './options.ts';
+
+/** So long may a program's function take for a model. */
+const ANSWER_MS = 60_000;
 
 /** The specifications of language models that are taken. `v4` sends the parts of `v3` that the loop reads. */
 const TAKEN = ['v2', 'v3', 'v4'];
@@ -20,9 +24,19 @@ export function partsOf(given: GivenModel) {
 }
 
 /** What a program's function gives for a reference. Rejects `model_failed` where it throws, and as `modelOf`. */
-export async function askedFor(model: (ref: string) => GivenModel | PromiseLike<GivenModel>, ref: string) {
+export async function askedFor(model: (ref: string) => GivenModel | PromiseLike<GivenModel>, ref: string, clock: Pick<Clock, 'after'>) {
+  const late = (): never => {
+    throw new Error(`it gave no model within ${ANSWER_MS / 1000} s`);
+  };
   try {
-    return partsOf(await model(ref));
+    return partsOf(
+      await within(
+        clock,
+        ANSWER_MS,
+        Promise.resolve().then(() => model(ref)),
+        late,
+      ),
+    );
   } catch (error) {
     if (error instanceof PithError) throw error;
     throw new PithError('model_failed', `model: the function failed for '${ref}': ${messageOf(error)}`, {

@@ -12,9 +12,9 @@ export function errorForProgram(error: unknown, ownModel = false): PithError {
 /** The same for what events tell. */
 export function eventForProgram(event: TurnEvent, ownModel: boolean): TurnEvent {
   if (event.type === 'notice') return { ...event, message: textsFor(event, ownModel).message };
-  if (event.type === 'turn-end' && event.error !== undefined)
-    return { ...event, error: { ...event.error, ...textsFor(event.error, ownModel) } };
-  return event;
+  if (event.type !== 'turn-end' || event.error === undefined) return event;
+  const { cure: _cure, ...error } = event.error;
+  return { ...event, error: { ...error, ...textsFor(event.error, ownModel) } };
 }
 
 interface Texts {
@@ -33,11 +33,11 @@ function textsFor({ code, message, cure }: Texts, ownModel: boolean): { readonly
 }
 
 function cureFor(code: string, cure: string | undefined, ownModel: boolean): string | undefined {
-  if (code === 'model_auth')
-    return ownModel ? 'correct the key of the model object' : `in \`env\` of createPith: ${cure ?? 'give its key'}`;
   const clauses = cure === undefined ? [] : clausesOf(cure.replaceAll(TYPED, ''));
-  if (clauses.length > 0 && !clauses.some(namesCommand)) return cure?.replaceAll(TYPED, '');
-  return clauses.filter((clause) => !namesCommand(clause)).join('; ') || CURES.get(code) || (cure && 'correct what the message names');
+  const command = clauses.findIndex(namesCommand);
+  const usable = command < 0 ? cure?.replaceAll(TYPED, '') : clauses.slice(0, command).join('; ') || undefined; // what follows refers to the command
+  if (code !== 'model_auth') return usable ?? CURES.get(code);
+  return ownModel ? 'correct the key of the model object' : `in \`env\` of createPith: ${usable ?? 'give its key'}`;
 }
 
 function clausesOf(text: string): readonly string[] {

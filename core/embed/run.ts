@@ -2,6 +2,7 @@ import { type AgentSpec, type Clock, messageOf, PithError, type TurnEvent, type 
 import { type Approval, sumOf, type Usage } from '../agent/index.ts';
 import type { Kernel } from '../compose/index.ts';
 import type { OriginalRequest } from '../kernel/index.ts';
+import { DEFAULT_LIMITS } from '../trust/index.ts';
 import { keepAliveClock, untilAborted } from '@pith/promises';
 import { ANSWERS, isAnswer } from './checked-options.ts';
 import { EMBEDDED } from './embedded.ts';
@@ -57,7 +58,7 @@ export function startRun<Output>(request: RunRequest, ports: RunPorts): Run<Outp
   ports.track(
     result.then(
       () => events.end(null),
-      (error: unknown) => events.end(error), // whoever wants the result is told, too
+      (error: unknown) => events.end(error), // `result` rejects, too
     ),
   );
   return {
@@ -79,7 +80,7 @@ class RunningRun {
   #end: End | null = null;
   /** Why it failed. */
   #failure: unknown;
-  /** As its model said. */
+  /** How the model cut its last answer. */
   #cut: RunResult['cut'] = null;
   /** Of the turn that runs. */
   #steps = 0;
@@ -117,7 +118,7 @@ class RunningRun {
         ending.signal,
       );
     } catch (error) {
-      if (this.#timeOver.signal.aborted) return { ...this.#result('limit', []), limit: 'ms' };
+      if (this.signal.reason === TIME_OVER) return { ...this.#result('limit', []), limit: 'ms' };
       if (this.signal.aborted) return this.#result('aborted', []);
       throw error;
     } finally {
@@ -127,12 +128,12 @@ class RunningRun {
     }
   }
 
-  /** What `work` resolves within the time that is left, which it takes. A turn ends by itself then; what does not, ends half a second later. */
-  async #timed<T>(work: () => Promise<T>): Promise<T> {
+  /** What `work` resolves within the time that is left, which it takes, else within `most`. A turn ends by itself then; what does not, ends half a second later. */
+  async #timed<T>(work: () => Promise<T>, most?: number): Promise<T> {
     const { clock } = this.ports;
-    const { ms } = this.#limits;
+    const { ms = most } = this.#limits;
     const began = clock.now();
-    const late = () => this.#timeOver.abort(new PithError('limit_reached', 'the time of the run is over'));
+    const late = () => this.#timeOver.abort(TIME_OVER);
     const cancel = ms === undefined ? undefined : clock.after(ms + ENDING_MS, late);
     try {
       return await untilAborted(work(), this.#timeOver.signal);
@@ -153,7 +154,7 @@ class RunningRun {
     for (;;) {
       const ended = await this.#turn(performer, text);
       if (schema === null || ended.status !== 'done') return ended;
-      const found = await this.#timed(() => untilAborted(outputIn(ended.text, schema), this.signal));
+      const found = await this.#timed(() => untilAborted(outputIn(ended.text, schema), this.signal), DEFAULT_LIMITS.time_budget_ms);
       if ('value' in found) return { ...ended, output: found.value };
       answers.push(ended.text);
       if (answers.length > REPAIRS) throw new OutputInvalid(answers, found.problems, ended);
@@ -210,7 +211,7 @@ class RunningRun {
         turn = event.turn;
         this.#cut = null;
       }
-      if (event.type === 'notice') this.#cut = CUTS[event.code] ?? this.#cut;
+      if (event.type === 'notice') this.#cut = CUTS.get(event.code) ?? this.#cut;
       if (event.type === 'step-end') this.#steps += 1;
       if (event.type === 'tool-call') this.#calls.add(`${this.#steps}/${event.id}`);
       if (event.type === 'turn-end') end = event;
@@ -220,7 +221,7 @@ class RunningRun {
     return end;
   }
 
-  /** What a turn that goes on has used is told with its end. */
+  /** A turn that goes on reports all its use at its end. */
   async #ended(turn: string | null, usage: Usage): Promise<void> {
     this.#usage = sumOf(this.#usage, usage);
     const { threads } = this.ports.kernel;
@@ -260,9 +261,10 @@ class RunningRun {
         });
       if (answer === 'later' || asked.answer === null) continue;
       if ((asked.answer === 'no') === (replyOf(answer).answer === 'no')) continue; // it was given before
-      const why = asked.by === null ? asked.reason : `it was answered ${asked.answer === 'no' ? 'no' : 'yes'}`;
+      const isLate = asked.by === null;
+      const why = isLate ? asked.reason : `it was answered ${asked.answer === 'no' ? 'no' : 'yes'}`;
       throw new PithError('approval_answered', `resume: question '${id}' is no longer open: ${why}`, {
-        cure: 'run the message again; `questions` lists what is open',
+        cure: isLate ? 'run the message again' : 'leave it out of the answers',
       });
     }
     await this.#answerAll(answers);
@@ -305,7 +307,12 @@ function approveFailed({ tool }: Question, why: string, cause?: unknown): PithEr
 const NOTHING_TO_RESUME = 'nothing_to_resume';
 
 /** What notices say of an answer that is not whole. */
-const CUTS: Readonly<Record<string, RunResult['cut']>> = { answer_cut: 'length', answer_filtered: 'filter' };
+const CUTS: ReadonlyMap<string, RunResult['cut']> = new Map([
+  ['answer_cut', 'length'],
+  ['answer_filtered', 'filter'],
+]);
+
+const TIME_OVER = new PithError('limit_reached', 'the time of the run is over');
 
 /** Where nobody answers questions. */
 export const nobody: Approve = () => ({ no: 'nobody can be asked here' });

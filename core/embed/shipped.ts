@@ -22,7 +22,7 @@ const PROJECT_TOOLS = 'project_tools';
 
 /** Whether an extension of this id comes with Pith. */
 export function isShipped(id: string): boolean {
-  return path.basename(id) === id && existsSync(path.join(shippedSandbox(), 'extensions', id));
+  return /^\w+$/u.test(id) && existsSync(path.join(shippedSandbox(), 'extensions', id));
 }
 
 /** Throws `settings_invalid` where the program counts on an extension that ships and that is not among `given`. */
@@ -45,6 +45,6 @@ export function refuseNotGiven(
   }
   if (given.includes(PROJECT_TOOLS) && project === undefined && sandbox === undefined)
     throw new PithError('settings_invalid', `extensions: '${PROJECT_TOOLS}' has no folder to work in`, { cure: 'name it as `project`' });
-  const isUsed = sandbox !== undefined || given.some((id) => !SHIPPED.includes(id));
+  const isUsed = sandbox !== undefined || given.some((id) => !SHIPPED.includes(id) && id !== DELEGATION);
   if (project !== undefined && !isUsed) missing('project', PROJECT_TOOLS);
 }

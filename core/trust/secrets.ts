@@ -144,7 +144,7 @@ export function createSecrets(
     },
     redactError(error) {
       if (forms.length === 0) return error;
-      const whole = inspect(error);
+      const whole = inspect(error, { depth: 8, maxStringLength: Infinity, maxArrayLength: Infinity });
       if (secrets.redact(whole) === whole) return error;
       const { cure, where, retryable, statusCode, retryAfterMs } = error instanceof PithError ? error : ({} as Partial<PithError>);
       return new PithError(codeOf(error, 'internal'), secrets.redact(messageOf(error)), {

@@ -1,6 +1,6 @@
 import { carried } from '@pith/genai-spans';
 import { untilAborted } from '@pith/promises';
-import { PithError } from '../../contract/index.ts';
+import { codeOf, PithError } from '../../contract/index.ts';
 import type { Fence } from '../../store/index.ts';
 import type { ApprovalStore } from './approval.ts';
 import { wrongLog } from './checked-log.ts';
@@ -129,8 +129,8 @@ export class Copies {
     let begun: ThreadRecord | null = null;
     try {
       begun = begunThread(parseEntry(first, id, 1));
-    } catch {
-      // who reads the thread is told
+    } catch (error) {
+      if (codeOf(error, '') !== 'database_failed') throw error; // else who reads the thread is told
     }
     return { ...(begun ?? UNREADABLE), id };
   }

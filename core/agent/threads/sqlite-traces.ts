@@ -31,7 +31,7 @@ export function readTrace(store: Store, named: string | null, most: number): Tra
 function rowsOf(store: Store, named: string, most: number): readonly SqlRow[] {
   const id = named.toUpperCase(); // those of turns have capital letters, whoever types them
   const ways = [
-    ['id = ?', id],
+    ['id IN (?, ?)', id, named],
     [`thread = ? AND ${OWN}`, named],
     ['substr(id, 1, ?) = ?', id.length, id],
     [`substr(thread, 1, ?) = ? AND ${OWN}`, named.length, named],

@@ -19,7 +19,8 @@ export async function showTrace(kernel: Kernel, input: CommandInput, io: Command
   const typed = input.arguments['id'];
   const named = typed ?? io.session?.threadId ?? null;
   const found = named === '' ? null : await kernel.threads.trace(named === null ? null : String(named), countOption(input, 'last'));
-  if (found === null) throw noTurn(typed, io);
+  const isOther = typed === undefined && named !== null && found?.turn.threadId !== named; // only what is typed may be a beginning
+  if (found === null || isOther) throw noTurn(typed, io);
   const { turn, earlier } = found;
   io.json({ ...turn, ...(earlier.length === 0 ? {} : { earlier }) } as unknown as JsonValue);
   const { line, below } = branchOfTurn(turn, io);

@@ -66,6 +66,18 @@ it('U47 a message uses none of its time while it waits for its thread', async ()
   expect([await first.result, await second.result]).toMatchObject([{ text: 'first' }, { status: 'done', text: 'second' }]);
 });
 
+it('U47 without limits, too, a run ends whose model or check of output never comes', async () => {
+  const never = () => new Promise<never>(() => {});
+  const clock = fakeClock();
+  const modelless = await createPith({ model: never, clock });
+  onTestFinished(() => modelless.close());
+  const failed = modelless.run('hi').result.catch((error: unknown) => error);
+  expect(await passed(clock, failed)).toMatchObject({ code: 'model_failed', message: expect.stringContaining('no model within 60 s') });
+  const endless = { '~standard': { version: 1, vendor: 'own', validate: never, jsonSchema: { input: () => ({}), output: () => ({}) } } };
+  const { pith } = await pithWith([{ text: '5' }], { clock });
+  expect(await passed(clock, pith.run('hi', { output: endless }).result)).toMatchObject({ status: 'limit', limit: 'ms' });
+});
+
 it('U47 what agents cost that a run calls counts against its limit', async () => {
   const delegate: ScriptedStep = { calls: [{ name: 'delegate_task', input: { agent_id: 'b', task: 'Look.' } }], usage };
   const { pith, model } = await pithWith([delegate, LOOK, LOOK, { text: 'never' }], {

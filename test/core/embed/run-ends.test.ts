@@ -325,7 +325,7 @@ describe('U47 an argument of the wrong type', () => {
   const wrong = (message: unknown) => expect.objectContaining({ code: 'settings_invalid', message, cure: expect.any(String) });
 
   it('is refused before anything runs, as are ids that are not whole texts, or too long', async () => {
-    const id = 'an id of at most 1000 characters, without control characters and halves of characters';
+    const id = 'an id of at most 1000 characters, without control characters and lone surrogates';
     const { pith, model } = await pithWith([{ text: 'done' }]);
     const given: readonly (readonly [() => unknown, string])[] = [
       [() => pith.run(5 as never), 'run: the text is a number'],
