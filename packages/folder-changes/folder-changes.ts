@@ -108,8 +108,6 @@ export class FolderChanges<Entry> {
     const work = async () => {
       await this.#undoUnfinished(root);
       for (const name of staging.list()) if (await isLeft(name)) removeIfPossible(staging, name);
-      // A journal that was not written whole has another name.
-      for (const name of journals.list()) if (name.startsWith('.') && isStale(path.join(journals.path, name), clock)) journals.remove(name);
     };
     await this.#withLock(root, work, signal);
     await rmdir(staging.path).catch(() => undefined); // others are staging
@@ -121,12 +119,14 @@ export class FolderChanges<Entry> {
    * somebody planted has no effect.
    */
   async #undoUnfinished(root: string, isMeant: (name: string) => boolean = () => true): Promise<void> {
-    const { journals } = this.options;
+    const { clock, journals } = this.options;
     const staging = stateFolder(root, STAGING);
     for (const name of staging.list()) {
       if (!isMeant(name) || !journals.has(journalOf(name))) continue;
       if (await rollBack({ ...this.options, root, directory: path.join(staging.path, name) })) removeIfPossible(staging, name);
     }
+    // A journal that was not written whole has another name.
+    for (const name of journals.list()) if (name.startsWith('.') && isStale(path.join(journals.path, name), clock)) journals.remove(name);
   }
 
   #withLock<T>(root: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
