@@ -12,7 +12,6 @@ import { SAFE_HEADERS } from './safety.ts';
 
 export interface ListenerOptions {
   readonly config: Config;
-  readonly host: string;
   readonly port: number;
   readonly requests: Requests;
   readonly clock: Clock;
@@ -32,7 +31,8 @@ export class Listener {
 
   /** Runs until `signal` aborts. Rejects `port_taken` where another program listens. */
   async run(signal: AbortSignal): Promise<void> {
-    const { config, host, port, listening } = this.options;
+    const { config, port, listening } = this.options;
+    const { host } = config;
     const server = createServer(
       {
         headersTimeout: config.header_seconds * 1000,

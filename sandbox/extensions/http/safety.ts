@@ -3,6 +3,8 @@ import { domainToASCII } from 'node:url';
 import type { Config } from './config.ts';
 
 const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
+/** Addresses to listen on that stand for all of this machine's, and that nobody calls. */
+const WILDCARDS = ['0.0.0.0', '::'];
 
 /** Sent with every answer. What is shown in a browser runs no script but that of its own origin, and nobody frames it. */
 export const SAFE_HEADERS: Readonly<Record<string, string>> = {
@@ -32,7 +34,8 @@ function plainName(host: string): string {
  * the client reached.
  */
 export function isServed(hostname: string, at: string, { host, hosts }: Pick<Config, 'host' | 'hosts'>): boolean {
-  return hostname !== '' && [...LOCAL_NAMES, host, ...hosts, at].map(plainName).includes(plainName(hostname));
+  const name = plainName(hostname);
+  return name !== '' && !WILDCARDS.includes(name) && [...LOCAL_NAMES, host, ...hosts, at].map(plainName).includes(name);
 }
 
 export function isLoopback(host: string): boolean {

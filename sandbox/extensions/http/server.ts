@@ -21,9 +21,10 @@ type Context = Pick<ExtensionContext<Config>, 'id' | 'config' | 'clock' | 'logge
 
 /** Listens until `signal` aborts. Rejects `token_needed` where other machines would reach it and nobody has a token. */
 export async function runServer(context: Context, tokens: Tokens, signal: AbortSignal): Promise<void> {
-  const { config, clock, logger, events, kv, id: extensionId } = context;
+  const { clock, logger, events, kv, id: extensionId } = context;
   const { sandbox, project, home, shippedSandbox, serve } = context.use(Places);
-  const host = config.host;
+  const host = serve?.host ?? context.config.host;
+  const config = { ...context.config, host };
   if (!isLoopback(host) && !(await tokens.list()).some(({ kind }) => kind === 'token'))
     throw new PithError('token_needed', `other machines reach ${host}, and nobody has a token yet`, {
       cure: 'make one first: pith tokens new --user NAME; or listen on 127.0.0.1',
@@ -42,15 +43,17 @@ export async function runServer(context: Context, tokens: Tokens, signal: AbortS
   const requests = new Requests({ config, clock, logger, routes, tokens, limits, cookieName, hide });
   const listener = new Listener({
     config,
-    host,
     port: serve?.port ?? config.port,
     requests,
     clock,
     logger,
     async listening(port) {
-      await kv.set(LISTENING, { address: addressOf(host, port), instance });
-      const who = isLoopback(host) ? '' : ', which other machines reach';
-      events.publish('service.ready', { extensionId, text: `Listening on http://${bracketed(host)}:${port}${who}` });
+      const address = addressOf(host, port);
+      await kv.set(LISTENING, { address, instance });
+      const where = `Listening on http://${bracketed(host)}:${port}${isLoopback(host) ? '' : ', which other machines reach'}`;
+      const hasPage = (await routes.current()).has('GET', '/');
+      const how = hasPage ? `open ${address}/#code=${await tokens.makeCode()}` : 'to call it, make a token: pith tokens new';
+      events.publish('service.ready', { extensionId, text: `${where}; ${how}` });
     },
   });
   events.handle('provider.changed', ({ protocol }) => (protocol === RouteProvider.id ? routes.forget() : undefined));

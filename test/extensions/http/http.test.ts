@@ -4,39 +4,10 @@ import os from 'node:os';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonValue } from 'pith';
 import { fakeClock, type TestKernelOptions } from 'pith/testing';
-import { manifest } from '../../core/process/extension.ts';
 import { collectSpans } from '../../span-collector.ts';
 import { passing, until } from '../../waiting.ts';
+import { routes, routesOf } from './routes-of.ts';
 import { type Answered, servedKernel } from './served-kernel.ts';
-
-/** An extension with these routes, `METHOD /path` each, that answers with its request as JSON unless `answer` says otherwise. */
-function routes(
-  id: string,
-  paths: readonly string[],
-  { answer = ECHO, more = {} }: { readonly answer?: string; readonly more?: object } = {},
-) {
-  const list = paths.map((each) => {
-    const [method, path] = each.split(' ');
-    return { method, path, need: 'public', summary: 'Answer', ...more };
-  });
-  return routesOf(id, `async routes() { return ${JSON.stringify(list)}; }\nasync answer(request) { ${answer} }`);
-}
-
-const ECHO = `return { status: 200, json: { by: context.id, ...request, signal: null, bytes: Buffer.from(request.bytes).toString() } };`;
-
-function routesOf(id: string, body: string) {
-  return {
-    ...manifest(id, { provides: ['http.routes'], depends_on: ['http'] }),
-    [`extensions/${id}/main.ts`]: `import { PithError, z } from 'pith';
-import { RouteProvider } from 'pith/http';
-let context;
-export default class {
-  constructor(given) { context = given; context.provide(RouteProvider, this); }
-  ${body}
-}
-`,
-  };
-}
 
 const both = (path: string) => [`GET ${path}`, `POST ${path}`];
 /** Other servers call it, so bodies of all types come as they are. */
@@ -65,7 +36,7 @@ describe('the listener of pith serve', () => {
     const own = [globalThis.Request, globalThis.Response];
     const { pith, request, ready, port } = await served();
     await port();
-    expect(ready()).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+$/u);
+    expect(ready()).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+; to call it, make a token: pith tokens new$/u);
     expect([globalThis.Request, globalThis.Response]).toEqual(own);
     expect(await request('/health')).toMatchObject({ status: 200, text: 'ok', headers: { 'x-content-type-options': 'nosniff' } });
     const other = Object.values(os.networkInterfaces())
@@ -425,7 +396,7 @@ describe('the listener of pith serve', () => {
       const { request, ready, token } = await served({ host: '::', trusted_proxies: ['127.0.0.1'] });
       await token();
       await until(() => ready() !== '');
-      expect(ready()).toMatch(/^Listening on http:\/\/\[::\]:\d+, which other machines reach$/u);
+      expect(ready()).toMatch(/^Listening on http:\/\/\[::\]:\d+, which other machines reach; to call it, make a token: pith tokens new$/u);
       expect(addressIn(await request('/echo'))).toBe('127.0.0.1');
       expect(addressIn(await request('/echo', { headers: { 'x-forwarded-for': '198.51.100.7' } }))).toBe('198.51.100.7');
     },

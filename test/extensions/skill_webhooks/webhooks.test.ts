@@ -30,7 +30,7 @@ async function served(script: Parameters<typeof savedKernel>[0] = [], options: P
     serve: { port: 0 },
     onKernel(events) {
       port = 0;
-      events.handle('service.ready', ({ text }) => void (port = Number(/:(\d+)$/u.exec(text)?.[1])));
+      events.handle('service.ready', ({ text }) => void (port = Number(/:(\d+);/u.exec(text)?.[1])));
     },
   });
   await saveAs(kernel, 'ada', 'greet', SKILL);
