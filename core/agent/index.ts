@@ -23,6 +23,7 @@ export {
   type PersonApprovals,
 } from './threads/approval.ts';
 export type { TracedTurn, TurnHead } from './threads/traces.ts';
+export { createConversations } from './threads/conversations.ts';
 export { createThreadQueue } from './threads/queue.ts';
 export { createThreadStores, type ThreadStores } from './threads/stores.ts';
 export type { ThreadLog } from './threads/thread-log.ts';
