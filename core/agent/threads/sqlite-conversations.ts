@@ -1,8 +1,5 @@
-import { isPlainMap } from '@pith/plain-data';
-import type { Conversations, JsonValue, Message } from '../../contract/index.ts';
+import type { Conversations, Message } from '../../contract/index.ts';
 import type { SqlRow, Store } from '../../store/index.ts';
-import { attachmentsOf, isSummary, ownText, textOfAnswer } from '../prompt/messages.ts';
-import { isSealed } from './sealed-threads.ts';
 import { isMessage } from './thread.ts';
 
 const NEXT = '(SELECT coalesce(max(place), 0) + 1 FROM conversations)';
@@ -71,11 +68,18 @@ const MOST = 200;
 const PAGE = 50;
 const CHANGES = 1000;
 
+/** `message` is null where it cannot be read. */
+export interface KeptMessage {
+  readonly seq: number;
+  readonly turnId: string;
+  readonly message: Message | null;
+}
+
 /** What is kept of conversations, for whoever shows them. */
 export interface ConversationRows {
   list(asked: Parameters<Conversations['list']>[0]): { readonly found: readonly Listed[]; readonly cursor: string | null };
   find(threadId: string): Listed | null;
-  messages: (...asked: Parameters<Conversations['messages']>) => Read<'messages'>;
+  messages(...asked: Parameters<Conversations['messages']>): readonly KeptMessage[];
   changes(since: number | null): Read<'changes'>;
 }
 
@@ -136,39 +140,8 @@ function listedOf(row: SqlRow): Listed {
   };
 }
 
-type Shown = Read<'messages'>[number];
-
-function messageOf(row: SqlRow): Shown {
-  const message = parsed(String(row.message));
-  const nothing = { seq: Number(row.seq), turnId: String(row.turn), text: '', attachments: [], calls: [], results: [] };
-  if (message === null) return { ...nothing, role: 'unreadable' };
-  if (isSealed(message)) return { ...nothing, role: 'sealed' };
-  if (isSummary(message)) return { ...nothing, role: 'summary', text: message.role === 'user' ? ownText(message) : textOfAnswer(message) };
-  if (message.role === 'user') return { ...nothing, role: 'user', text: ownText(message), attachments: attachmentsOf(message) };
-  if (message.role === 'tool') return { ...nothing, role: 'tool', results: resultsOf(message) };
-  if (message.role === 'system') return { ...nothing, role: 'summary', text: message.content };
-  return { ...nothing, role: 'assistant', text: textOfAnswer(message), calls: callsOf(message) };
-}
-
-function callsOf({ content }: Extract<Message, { role: 'assistant' }>): Shown['calls'] {
-  return content.flatMap((part) =>
-    part.type === 'tool-call' ? [{ id: part.toolCallId, name: part.toolName, input: (part.input ?? null) as JsonValue }] : [],
-  );
-}
-
-function resultsOf({ content }: Extract<Message, { role: 'tool' }>): Shown['results'] {
-  return content.flatMap((part) => {
-    if (part.type !== 'tool-result') return [];
-    const { output, toolCallId: id, toolName: name } = part;
-    const ok = output.type !== 'error-json' && output.type !== 'error-text' && output.type !== 'execution-denied';
-    return [{ id, name, ok, output: ('value' in output ? withoutImages(output.value) : null) as JsonValue }];
-  });
-}
-
-/** The bytes of an image are its tool's; a page shows that there was one. */
-function withoutImages(value: unknown): unknown {
-  if (!Array.isArray(value)) return value;
-  return value.map((part) => (isPlainMap(part) && part['type'] === 'image-data' ? { ...part, data: '' } : part));
+function messageOf({ seq, turn, message }: SqlRow): KeptMessage {
+  return { seq: Number(seq), turnId: String(turn), message: parsed(String(message)) };
 }
 
 function parsed(text: string): Message | null {

@@ -1,8 +1,6 @@
 import { scriptedModel, testKernel, type TestKernel } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createConversations, createSqliteThreads } from '../../../core/agent/index.ts';
-import { createThreadWork } from '../../../core/agent/threads/queue.ts';
-import { conversationRows } from '../../../core/agent/threads/sqlite-conversations.ts';
+import { conversationRows, createConversations, createSqliteThreads, createThreadWork } from '../../../core/agent/index.ts';
 import { createLeases, sqliteLeaseRows } from '../../../core/store/index.ts';
 import { kernelOf } from '../../places.ts';
 import { leastCpu, until } from '../../waiting.ts';
@@ -87,10 +85,7 @@ describe('Conversations', () => {
     expect(seqs({ before: 4998, limit: 3 })).toEqual([4995, 4996, 4997]);
     expect(seqs({ after: 4998, limit: 3 })).toEqual([4999, 5000]);
     expect(seqs({ limit: 100_000 })).toHaveLength(200);
-    expect(rows.messages('t', { limit: 2 })).toMatchObject([
-      { role: 'user', text: 'message 4998' },
-      { role: 'assistant', text: 'answer 4999' },
-    ]);
+    expect(rows.messages('t', { limit: 2 }).map(({ message }) => message)).toEqual([user('message 4998'), assistant('answer 4999')]);
   });
 
   it('W16 says which conversations have changed behind a place, in any process, also while this one was down', async () => {

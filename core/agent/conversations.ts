@@ -1,7 +1,10 @@
-import type { Conversations } from '../../contract/index.ts';
-import { coversOf, shownQuestion, startersOfPath, summaryOf, type Approval, type PersonApprovals } from './approval.ts';
-import type { ThreadWork } from './queue.ts';
-import type { ConversationRows } from './sqlite-conversations.ts';
+import { isPlainMap } from '@pith/plain-data';
+import type { Conversations, JsonValue, Message } from '../contract/index.ts';
+import { attachmentsOf, isSummary, ownText, textOfAnswer } from './prompt/messages.ts';
+import { coversOf, shownQuestion, startersOfPath, summaryOf, type Approval, type PersonApprovals } from './threads/approval.ts';
+import type { ThreadWork } from './threads/queue.ts';
+import { isSealed } from './threads/sealed-threads.ts';
+import type { ConversationRows, KeptMessage } from './threads/sqlite-conversations.ts';
 
 interface Kept {
   readonly rows: ConversationRows;
@@ -24,7 +27,10 @@ export function createConversations(kept: () => Kept): Conversations {
       const found = kept().rows.find(threadId);
       return found === null ? null : withState(found);
     },
-    messages: async (...asked) => kept().rows.messages(...asked),
+    messages: async (...asked) =>
+      kept()
+        .rows.messages(...asked)
+        .map(shownMessage),
     changes: async (since) => kept().rows.changes(since),
     async questions({ userId, threadId, id }) {
       const { approvals } = kept();
@@ -66,4 +72,38 @@ function questionOf(asked: Approval, { offered }: Pick<PersonApprovals, 'offered
   };
   const answered = answer === null ? null : { answer, by, reason };
   return { ...what, details, enforced, covers, answers: offered(asked), createdAt, expiresAt, answered };
+}
+
+type Shown = Awaited<ReturnType<Conversations['messages']>>[number];
+
+function shownMessage({ seq, turnId, message }: KeptMessage): Shown {
+  const nothing = { seq, turnId, text: '', attachments: [], calls: [], results: [] };
+  if (message === null) return { ...nothing, role: 'unreadable' };
+  if (isSealed(message)) return { ...nothing, role: 'sealed' };
+  if (isSummary(message)) return { ...nothing, role: 'summary', text: message.role === 'user' ? ownText(message) : textOfAnswer(message) };
+  if (message.role === 'user') return { ...nothing, role: 'user', text: ownText(message), attachments: attachmentsOf(message) };
+  if (message.role === 'tool') return { ...nothing, role: 'tool', results: resultsOf(message) };
+  if (message.role === 'system') return { ...nothing, role: 'summary', text: message.content };
+  return { ...nothing, role: 'assistant', text: textOfAnswer(message), calls: callsOf(message) };
+}
+
+function callsOf({ content }: Extract<Message, { role: 'assistant' }>): Shown['calls'] {
+  return content.flatMap((part) =>
+    part.type === 'tool-call' ? [{ id: part.toolCallId, name: part.toolName, input: (part.input ?? null) as JsonValue }] : [],
+  );
+}
+
+function resultsOf({ content }: Extract<Message, { role: 'tool' }>): Shown['results'] {
+  return content.flatMap((part) => {
+    if (part.type !== 'tool-result') return [];
+    const { output, toolCallId: id, toolName: name } = part;
+    const ok = output.type !== 'error-json' && output.type !== 'error-text' && output.type !== 'execution-denied';
+    return [{ id, name, ok, output: ('value' in output ? withoutImages(output.value) : null) as JsonValue }];
+  });
+}
+
+/** The bytes of an image are its tool's; a page shows that there was one. */
+function withoutImages(value: unknown): unknown {
+  if (!Array.isArray(value)) return value;
+  return value.map((part) => (isPlainMap(part) && part['type'] === 'image-data' ? { ...part, data: '' } : part));
 }
