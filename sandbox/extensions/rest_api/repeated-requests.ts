@@ -32,7 +32,10 @@ export class RepeatedRequests {
       const row = { request: name, digest, answer: JSON.stringify(answer), at: this.clock.now() };
       await this.tables.write((db) => [
         db.deleteFrom('rest_api__answers').where('at', '<', since),
-        db.insertInto('rest_api__answers').values(row).onConflict((each) => each.doNothing()),
+        db
+          .insertInto('rest_api__answers')
+          .values(row)
+          .onConflict((each) => each.doNothing()),
       ]);
       return answer;
     });

@@ -8,7 +8,8 @@ export function approvalRoutes({ conversations, turns }: ThreadPorts): readonly 
   /** The same for what nobody asked and for what somebody else was asked. */
   const owned = async (id: string, userId: string) => {
     const [question] = await conversations.questions({ id, userId });
-    if (question === undefined) throw new PithError('approval_unknown', `there is no question '${id}'`, { cure: 'list them: GET /api/approvals' });
+    if (question === undefined)
+      throw new PithError('approval_unknown', `there is no question '${id}'`, { cure: 'list them: GET /api/approvals' });
     return question;
   };
   return [

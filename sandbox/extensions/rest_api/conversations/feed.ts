@@ -62,8 +62,10 @@ export class Feed {
         events.handle(topic, ({ extensionId }) => everybody('extension', extensionId)),
       ),
       events.handle('agent.changed', ({ agentId }) => everybody('agent', agentId)),
-      events.handle(skillsChanged, ({ added, changed, removed }) =>
-        void this.#add([...added, ...changed, ...removed].map((id) => ({ kind: 'skill', id, userId: null }))).catch(failed),
+      events.handle(
+        skillsChanged,
+        ({ added, changed, removed }) =>
+          void this.#add([...added, ...changed, ...removed].map((id) => ({ kind: 'skill', id, userId: null }))).catch(failed),
       ),
     ];
     try {
@@ -192,7 +194,12 @@ export class Feed {
   async #named(): Promise<string> {
     const value = randomBytes(4).toString('hex');
     const { tables } = this.ports;
-    await tables.write((db) => [db.insertInto('rest_api__marks').values({ name: 'feed', value }).onConflict((each) => each.doNothing())]);
+    await tables.write((db) => [
+      db
+        .insertInto('rest_api__marks')
+        .values({ name: 'feed', value })
+        .onConflict((each) => each.doNothing()),
+    ]);
     const row = await tables.first((db) => db.selectFrom('rest_api__marks').select('value').where('name', '=', 'feed'));
     return row?.value ?? value;
   }

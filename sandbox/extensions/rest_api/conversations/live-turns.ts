@@ -10,7 +10,8 @@ const MOST_WAITING = 5_000;
 const HEARTBEAT_MS = 15_000;
 
 type TurnEnd = Extract<TurnEvent, { type: 'turn-end' }>;
-type Asked = Pick<TurnRequest, 'agent' | 'input' | 'attachments' | 'policy' | 'key' | 'resume'> & Readonly<Record<'threadId' | 'userId', string>>;
+type Asked = Pick<TurnRequest, 'agent' | 'input' | 'attachments' | 'policy' | 'key' | 'resume'> &
+  Readonly<Record<'threadId' | 'userId', string>>;
 
 /** What is drawn again for somebody who comes later: the events of the step that is open. `n`: of the last event. */
 interface LiveState {
@@ -25,6 +26,8 @@ export class LiveTurn {
   readonly ended: Promise<TurnEnd>;
   turnId: string | null = null;
   n = 0;
+  /** Steps that have ended: what they said is kept. */
+  steps = 0;
   readonly #readers = new Set<Outbox<TurnEvent>>();
   #open: TurnEvent[] = [];
   #end: TurnEnd | null = null;
@@ -52,6 +55,10 @@ export class LiveTurn {
     return { turn: this.turnId, state: this.turnId === null ? 'queued' : 'running', n: this.n, events: [...this.#open] };
   }
 
+  get hasEnded(): boolean {
+    return this.#end !== null;
+  }
+
   /** Its events from the step on that is open now. The turn goes on when the reader leaves. */
   async *events(clock: ExtensionContext['clock'], signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const reader = new Outbox<TurnEvent>(MOST_WAITING);
@@ -74,8 +81,10 @@ export class LiveTurn {
   /** Texts that follow each other are one. */
   #keep(event: TurnEvent): void {
     const last = this.#open.at(-1);
-    if (event.type === 'step-end') this.#open = [];
-    else if (event.type === 'text-delta' && last?.type === 'text-delta')
+    if (event.type === 'step-end') {
+      this.steps += 1;
+      this.#open = [];
+    } else if (event.type === 'text-delta' && last?.type === 'text-delta')
       this.#open[this.#open.length - 1] = { type: 'text-delta', text: last.text + event.text };
     else this.#open.push(event);
   }
@@ -113,7 +122,7 @@ export class LiveTurns {
 
   /** Those of a thread that have not ended, the one that runs first. */
   of(threadId: string): readonly LiveTurn[] {
-    return this.#threads.get(threadId) ?? [];
+    return (this.#threads.get(threadId) ?? []).filter(({ hasEnded }) => !hasEnded);
   }
 
   /** Each event of every turn, until the returned function is called. */
@@ -142,7 +151,7 @@ export class LiveTurns {
 
   #forget(turn: LiveTurn): void {
     const { threadId } = turn.asked;
-    const left = this.of(threadId).filter((each) => each !== turn);
+    const left = (this.#threads.get(threadId) ?? []).filter((each) => each !== turn);
     if (left.length > 0) this.#threads.set(threadId, left);
     else this.#threads.delete(threadId);
   }

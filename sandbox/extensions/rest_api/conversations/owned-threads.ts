@@ -46,13 +46,24 @@ export class OwnedThreads {
       try {
         await this.tables.write((db) => [
           db.deleteFrom('rest_api__begun').where('at', '<', now - DAY_MS),
-          { query: db.insertInto('rest_api__begun').values({ thread, user_id: userId, at: now }).onConflict((each) => each.doNothing()), changes: 1 },
+          {
+            query: db
+              .insertInto('rest_api__begun')
+              .values({ thread, user_id: userId, at: now })
+              .onConflict((each) => each.doNothing()),
+            changes: 1,
+          },
         ]);
         return thread;
       } catch (error) {
         if (codeOf(error, '') !== 'write_conflict') throw error; // else somebody has that id: another is made
       }
     }
+  }
+
+  /** Of a thread that is deleted: its id is unknown from then on. */
+  async forget(thread: string): Promise<void> {
+    await this.tables.write((db) => [db.deleteFrom('rest_api__begun').where('thread', '=', thread)]);
   }
 
   async #begunBy(thread: string): Promise<string | null> {

@@ -78,7 +78,11 @@ export const turnResultShape = () =>
   });
 
 /** Of a query: texts. */
-export const flag = () => z.enum(['true', 'false']).default('false').transform((value) => value === 'true');
+export const flag = () =>
+  z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((value) => value === 'true');
 export const count = (most: number, otherwise: number) => z.coerce.number().int().min(1).max(most).default(otherwise);
 
 const effort = () => z.enum(['off', 'low', 'medium', 'high']);

@@ -2,7 +2,13 @@ import { migrated, Queries, type Migration, type SqlDatabase } from '@pith/datab
 
 interface Tables {
   /** What changed, in order; `user_id` null: everybody may see it. */
-  rest_api__feed: { readonly place?: number; readonly at: number; readonly kind: string; readonly id: string; readonly user_id: string | null };
+  rest_api__feed: {
+    readonly place?: number;
+    readonly at: number;
+    readonly kind: string;
+    readonly id: string;
+    readonly user_id: string | null;
+  };
   /** `feed`: names this journal; `seen`: the place of conversations up to which it has what changed. */
   rest_api__marks: { readonly name: string; readonly value: string };
   /** Threads that have an id and no message yet. */

@@ -1,6 +1,15 @@
 import { captureCommand } from '@pith/command-line';
 import { sha256 } from '@pith/plain-data';
-import { CommandProvider, type Conversations, type ExtensionContext, type JsonValue, PithError, type Remote, type TurnPolicy, z } from 'pith';
+import {
+  CommandProvider,
+  type Conversations,
+  type ExtensionContext,
+  type JsonValue,
+  PithError,
+  type Remote,
+  type TurnPolicy,
+  z,
+} from 'pith';
 import type { RouteAnswer } from 'pith/http';
 import { type ApiRequest, type ApiRoute, apiRoute } from '../route.ts';
 import type { LiveTurn, LiveTurns } from './live-turns.ts';
@@ -41,7 +50,7 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
         if (all && caller.may !== 'admin') throw new PithError('not_allowed', 'only an administrator lists the conversations of all');
         const whose = all ? {} : { userId: caller.userId };
         const found = await conversations.list({ ...whose, ...given({ text, after: cursor }), limit });
-        return { status: 200, json: { threads: found.conversations.map(plain), cursor: found.cursor } };
+        return { status: 200, json: plain({ threads: found.conversations, cursor: found.cursor }) };
       },
     ),
     apiRoute(
@@ -60,9 +69,11 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
       },
       async ({ caller, params, query: { after, before, limit, all } }) => {
         const owned = await threads.of(params['id'] as string, caller, all);
-        const { live, messages } = await consistent(turns, owned.id, () => conversations.messages(owned.id, { ...given({ after, before }), limit }));
+        const { live, messages } = await consistent(turns, owned.id, () =>
+          conversations.messages(owned.id, { ...given({ after, before }), limit }),
+        );
         const thread = shownThread(owned);
-        return { status: 200, headers: { etag: tagOf(thread) }, json: { thread, messages: messages.map(plain), live } };
+        return { status: 200, headers: { etag: tagOf(thread) }, json: plain({ thread, messages, live }) };
       },
     ),
     apiRoute(
@@ -173,7 +184,7 @@ function changingRoutes({ context, conversations, turns, threads }: ThreadPorts)
       async ({ caller, params, body: { before, title }, signal }) => {
         const { id } = await threads.begun(params['id'] as string, caller);
         const at = before === undefined ? null : await numberOf(conversations, id, before);
-        const words = title === undefined ? {} : { title: [title] };
+        const words: Readonly<Record<string, string[]>> = title === undefined ? {} : { title: [title] };
         const asked = { userId: caller.userId, signal, ...(at === null ? {} : { options: { at } }) };
         const made = (await command(context, 'threads branch', { id, ...words }, asked)).values[0] as { thread: string; text?: string };
         return { status: 201, json: { id: made.thread, text: made.text ?? null } };
@@ -210,14 +221,20 @@ function changingRoutes({ context, conversations, turns, threads }: ThreadPorts)
         if (wanted !== undefined && wanted !== '*' && wanted !== tagOf(found)) return preconditionFailed();
         await command(context, 'threads rename', { id: found.id, title: [title] }, { userId: caller.userId, signal });
         const thread = shownThread(await threads.of(found.id, caller));
-        return { status: 200, headers: { etag: tagOf(thread) }, json: { thread } };
+        return { status: 200, headers: { etag: tagOf(thread) }, json: plain({ thread }) };
       },
     ),
     apiRoute(
-      { method: 'DELETE', path: '/api/threads/{id}', need: 'user', summary: 'Delete a conversation with all that was said, done and asked in it' },
+      {
+        method: 'DELETE',
+        path: '/api/threads/{id}',
+        need: 'user',
+        summary: 'Delete a conversation with all that was said, done and asked in it',
+      },
       async ({ caller, params, signal }) => {
         const { id } = await idle(threads.begun(params['id'] as string, caller), turns);
         await command(context, 'threads delete', { id }, { userId: caller.userId, signal, options: { yes: true } });
+        await threads.forget(id);
         return { status: 204 };
       },
     ),
@@ -246,7 +263,7 @@ async function consistent(turns: LiveTurns, threadId: string, read: () => Promis
     const messages = await read();
     const now = turns.of(threadId)[0];
     if (turn === now && turn?.steps === now?.steps) {
-      const live = now === undefined ? null : plain({ ...now.state(), waiting: waiting.length });
+      const live = now === undefined ? null : { ...now.state(), waiting: waiting.length };
       return { live, messages: before === undefined || now === undefined ? messages : withoutOpenStep(messages, now) };
     }
   }
@@ -267,7 +284,11 @@ function withoutOpenStep(messages: Messages, turn: LiveTurn): Messages {
 async function idle(found: Promise<Conversation>, turns: LiveTurns): Promise<Conversation> {
   const conversation = await found;
   const isBusy = conversation.state === 'running' || turns.of(conversation.id).length > 0;
-  if (isBusy) throw new PithError('thread_busy', `a turn runs in thread '${conversation.id}'`, { retryable: true, cure: 'stop it, or wait for its end' });
+  if (isBusy)
+    throw new PithError('thread_busy', `a turn runs in thread '${conversation.id}'`, {
+      retryable: true,
+      cure: 'stop it, or wait for its end',
+    });
   return conversation;
 }
 
@@ -284,7 +305,9 @@ async function numberOf(conversations: Remote<Conversations>, id: string, seq: n
     if (last === undefined || last >= seq) break;
     after = last;
   }
-  throw new PithError('message_unknown', `the conversation has no message ${seq} of yours`, { cure: 'name the `seq` of a message of the user' });
+  throw new PithError('message_unknown', `the conversation has no message ${seq} of yours`, {
+    cure: 'name the `seq` of a message of the user',
+  });
 }
 
 interface Asked {
@@ -323,7 +346,13 @@ function preconditionFailed(): RouteAnswer {
   return { status: 412, json: { error: { code: 'write_conflict', message: 'it has changed since you read it', cure: 'read it again' } } };
 }
 
-function policyOf({ model, effort }: { readonly model?: string | undefined; readonly effort?: TurnPolicy['effort'] }): TurnPolicy | undefined {
+function policyOf({
+  model,
+  effort,
+}: {
+  readonly model?: string | undefined;
+  readonly effort?: TurnPolicy['effort'];
+}): TurnPolicy | undefined {
   return model === undefined && effort === undefined ? undefined : given({ model, effort });
 }
 
