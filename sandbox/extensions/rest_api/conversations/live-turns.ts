@@ -111,9 +111,10 @@ export class LiveTurns {
   /** Begins a turn, or finds the one of its key. It waits for its place where the thread is busy, here or in another process. */
   async start(asked: Asked): Promise<LiveTurn> {
     const { threadId, key } = asked;
-    const same = (this.#threads.get(threadId) ?? []).find((each) => key !== undefined && each.asked.key === key);
+    const isRunning = (await this.conversations.find(threadId))?.state === 'running';
+    const same = this.of(threadId).find((each) => key !== undefined && each.asked.key === key);
     if (same !== undefined) return same;
-    const isBusy = this.#queue.isBusy(threadId) || (await this.conversations.find(threadId))?.state === 'running';
+    const isBusy = isRunning || this.#queue.isBusy(threadId);
     const turn = new LiveTurn(asked, isBusy);
     this.#threads.set(threadId, [...(this.#threads.get(threadId) ?? []), turn]);
     void this.#queue.run(threadId, () => this.#run(turn)).finally(() => this.#forget(turn));
