@@ -109,7 +109,9 @@ describe('conversations over HTTP', () => {
     const { id } = first.json as { id: string };
     const say = () => api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'go' }, headers: once });
     const answers = await Promise.all([say(), say()]);
-    expect([...answers, await say()].map(({ json }) => json)).toMatchObject(Array(3).fill({ reason: 'done', text: 'once' }));
+    expect([...answers, await say()].map(({ json }) => json)).toMatchObject(
+      Array.from({ length: 3 }, () => ({ reason: 'done', text: 'once' })),
+    );
     expect((await api.request(`/api/threads/${id}/stop`, { method: 'POST', token, json: {}, headers: once })).status).toBe(422);
     const other = await api.token({ userId: 'bob' });
     const theirs = await api.request('/api/threads', { method: 'POST', token: other, json: {}, headers: once });

@@ -43,8 +43,8 @@ const PAGE = 200;
 export class Feed {
   readonly #subscribers = new Set<Subscriber>();
   #name: Promise<string> | null = null;
-  /** The place up to which subscribers were told. */
-  #told = 0;
+  /** The place up to which subscribers were notified. */
+  #notified = 0;
   #looking: Promise<void> = Promise.resolve();
   #subscribed: () => void = () => undefined;
 
@@ -57,7 +57,7 @@ export class Feed {
     const everybody = (kind: Change['kind'], id: string): void => void this.#add([{ kind, id, userId: null }]).catch(failed);
     const failed = (error: unknown): void => logger.warn('a change was not kept', { reason: messageOf(error) });
     const offs = [
-      turns.listen((turn, event) => this.#tell({ turn, n: turn.n, event })),
+      turns.listen((turn, event) => this.#notify({ turn, n: turn.n, event })),
       ...(['extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped'] as const).map((topic) =>
         events.handle(topic, ({ extensionId }) => everybody('extension', extensionId)),
       ),
@@ -92,7 +92,7 @@ export class Feed {
       await this.#look();
       const name = await (this.#name ??= this.#named());
       const known = await this.#placeOf(name, last);
-      let sent = known ?? this.#told;
+      let sent = known ?? this.#notified;
       yield serverEvent(known === null && last !== undefined ? 'reset' : 'ready', {}, `${name}-${sent}`);
       const changed = ({ place, kind, id }: Placed) => ((sent = place), serverEvent('changed', { kind, id }, `${name}-${place}`));
       for (let page = await this.#after(sent, userId); page.length > 0; page = await this.#after(sent, userId))
@@ -100,7 +100,7 @@ export class Feed {
       for (;;) {
         const next = await subscriber.outbox.next(this.ports.context.clock, HEARTBEAT_MS, signal);
         if (next === 'ended') return;
-        if (next === 'over') return yield serverEvent('reset', {}, `${name}-${this.#told}`);
+        if (next === 'over') return yield serverEvent('reset', {}, `${name}-${this.#notified}`);
         if (next === 'idle') yield serverEvent('heartbeat', {});
         else if ('turn' in next.item) yield liveEvent(next.item);
         else if (next.item.place > sent) yield changed(next.item);
@@ -110,7 +110,7 @@ export class Feed {
     }
   }
 
-  /** Takes over what changed in conversations, and tells all that is new. One look at a time; a later one sees what came meanwhile. */
+  /** Takes over what changed in conversations, and notifies of all that is new. One look at a time; a later one sees what came meanwhile. */
   #look(changes: readonly Change[] = []): Promise<void> {
     const looked = this.#looking.catch(() => undefined).then(() => this.#lookNow(changes)); // its own caller got that
     this.#looking = looked;
@@ -132,7 +132,7 @@ export class Feed {
       else if (place !== seen) await this.#write(threads.flatMap(changesOf), seenUpTo(seen, place));
       isAll = threads.length === 0;
     }
-    await this.#tellNew();
+    await this.#notifyNew();
   }
 
   /** Another process that took over the same changes was quicker: nothing is written. */
@@ -150,18 +150,18 @@ export class Feed {
     }
   }
 
-  async #tellNew(): Promise<void> {
-    if (this.#told === 0) {
-      this.#told = await this.#newest();
+  async #notifyNew(): Promise<void> {
+    if (this.#notified === 0) {
+      this.#notified = await this.#newest();
       return;
     }
-    for (let page = await this.#after(this.#told, null); page.length > 0; page = await this.#after(this.#told, null)) {
-      this.#told = page.at(-1)?.place ?? this.#told;
-      for (const change of page) this.#tell(change);
+    for (let page = await this.#after(this.#notified, null); page.length > 0; page = await this.#after(this.#notified, null)) {
+      this.#notified = page.at(-1)?.place ?? this.#notified;
+      for (const change of page) this.#notify(change);
     }
   }
 
-  #tell(item: Item): void {
+  #notify(item: Item): void {
     const owner = 'turn' in item ? item.turn.asked.userId : item.userId;
     for (const { userId, outbox } of this.#subscribers) if (owner === null || owner === userId) outbox.add(item);
   }
@@ -187,7 +187,7 @@ export class Feed {
     if (of !== name || digits === undefined) return null;
     const place = Number(digits);
     const row = await this.ports.tables.first((db) => db.selectFrom('rest_api__feed').select(({ fn }) => fn.min('place').as('place')));
-    return place <= this.#told && place >= Number(row?.place ?? 1) - 1 ? place : null;
+    return place <= this.#notified && place >= Number(row?.place ?? 1) - 1 ? place : null;
   }
 
   /** Of this journal: an id of another database's is unknown. */
