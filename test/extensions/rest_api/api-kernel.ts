@@ -1,7 +1,8 @@
 import type { JsonValue } from 'pith';
+import { RouteProvider } from 'pith/http';
 import { scriptedModel, type ScriptedStep, type TestKernelOptions } from 'pith/testing';
 import { kernelCommands } from '../../../core/cli/index.ts';
-import { type Asked, servedKernel, type ServedKernel } from '../http/served-kernel.ts';
+import { type Answered, type Asked, servedKernel, type ServedKernel } from '../http/served-kernel.ts';
 
 /** An agent with a tool that asks a person, and one that does not. */
 const FILES = {
@@ -41,11 +42,23 @@ export async function apiKernel(script: readonly ScriptedStep[] = [], options: T
     ...options,
     files: { ...FILES, ...options.files },
   });
+  /** As a client would: what a route answers is what its schema says. */
+  async function request(path: string, asked: Asked = {}): Promise<Answered> {
+    const answer = await served.request(path, asked);
+    const routes = (await served.pith.kernel.host.providers.remote('rest_api', RouteProvider)?.routes()) ?? [];
+    const [place = ''] = path.split('?');
+    const route = routes.find(
+      (each) => each.method === (asked.method ?? 'GET') && new RegExp(`^${each.path.replaceAll(/\{\w+\}/gu, '[^/]+')}$`, 'u').test(place),
+    );
+    if (answer.status < 300 && route?.result !== undefined) route.result.parse(answer.json);
+    return answer;
+  }
   return {
     ...served,
+    request,
     model,
     async thread(token) {
-      const { json } = await served.request('/api/threads', { method: 'POST', token, json: {} });
+      const { json } = await request('/api/threads', { method: 'POST', token, json: {} });
       return (json as { readonly id: string }).id;
     },
     async events(path, { headers = {}, ...asked } = {}) {
@@ -76,6 +89,12 @@ function eventOf(text: string): ServerEvent {
     data: JSON.parse(fields.get('data') ?? '{}') as ServerEvent['data'],
   };
 }
+
+/** Whether an event of a stream is one of a turn, and of this type. */
+export const isTurn =
+  (type: string) =>
+  ({ event, data }: ServerEvent): boolean =>
+    event === 'turn' && (data['event'] as { readonly type?: string } | undefined)?.type === type;
 
 /** The events of a stream until one that `is` asked for, and that one. */
 export async function upTo(

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { gate, until } from '../../waiting.ts';
-import { apiKernel, upTo } from './api-kernel.ts';
+import { apiKernel, isTurn, upTo } from './api-kernel.ts';
 
 describe('conversations over HTTP', () => {
   it('W2 W21 says something, answers with what came of it, lists, renames, exports, branches and deletes', async () => {
@@ -57,12 +57,12 @@ describe('conversations over HTTP', () => {
     const all = await api.events('/api/events', { token });
     const say = (text: string) => api.events(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text } });
     const watcher = await say('go');
-    expect((await upTo(watcher, ({ data }) => data['type'] === 'turn-start')).map(({ event }) => event)).toEqual(['turn']);
+    expect((await upTo(watcher, isTurn('turn-start'))).map(({ event }) => event)).toEqual(['open', 'turn']);
     watcher.leave();
     first.open();
-    await upTo(all, ({ event, data }) => event === 'turn' && JSON.stringify(data).includes('step-end'));
+    await upTo(all, isTurn('step-end'));
     const waiting = await say('and then');
-    expect(await waiting.next()).toMatchObject({ event: 'queued' });
+    expect(await waiting.next()).toMatchObject({ event: 'open', data: { thread: id, state: 'queued', events: [] } });
     const { json } = await api.request(`/api/threads/${id}`, { token });
     expect(json).toMatchObject({
       thread: { state: 'running' },
@@ -74,8 +74,8 @@ describe('conversations over HTTP', () => {
       live: { state: 'running', events: [], waiting: 1 },
     });
     second.open();
-    const answered = await upTo(waiting, ({ data }) => data['type'] === 'turn-end');
-    expect(answered.at(-1)).toMatchObject({ data: { reason: 'done', text: 'the second answer' } });
+    const answered = await upTo(waiting, isTurn('turn-end'));
+    expect(answered.at(-1)).toMatchObject({ data: { event: { reason: 'done', text: 'the second answer' } } });
     expect(await waiting.next()).toBeNull();
     const { messages } = (await api.request(`/api/threads/${id}`, { token })).json as { messages: { text: string }[] };
     expect(messages.map(({ text }) => text)).toEqual(['go', 'one two ', '', 'the end', 'and then', 'the second answer']);
@@ -86,7 +86,7 @@ describe('conversations over HTTP', () => {
     const token = await api.token({ userId: 'ann' });
     const id = await api.thread(token);
     const watcher = await api.events(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'go' } });
-    await upTo(watcher, ({ data }) => data['text'] === 'far');
+    await upTo(watcher, ({ data }) => JSON.stringify(data).includes('"text":"far"'));
     const { json } = await api.request(`/api/threads/${id}`, { token });
     expect(json).toMatchObject({
       messages: [{ role: 'user', text: 'go' }],
@@ -95,7 +95,7 @@ describe('conversations over HTTP', () => {
     const stop = () => api.request(`/api/threads/${id}/stop`, { method: 'POST', token, json: {} });
     expect((await api.request(`/api/threads/${id}`, { method: 'DELETE', token })).status).toBe(409);
     expect((await stop()).json).toEqual({ state: 'stopped' });
-    expect((await upTo(watcher, ({ data }) => data['type'] === 'turn-end')).at(-1)).toMatchObject({ data: { reason: 'aborted' } });
+    expect((await upTo(watcher, isTurn('turn-end'))).at(-1)).toMatchObject({ data: { event: { reason: 'aborted' } } });
     expect((await stop()).json).toEqual({ state: 'idle' });
   });
 

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { codeOf, type Conversations, type ExtensionContext, type JsonValue, messageOf, type Remote, type TurnEvent } from 'pith';
+import { oncePromised } from '@pith/promises';
+import { codeOf, type Conversations, type ExtensionContext, messageOf, type Remote } from 'pith';
 import { skillsChanged } from 'pith/skill_registry';
-import type { LiveTurn, LiveTurns } from './live-turns.ts';
-import { jsonOf } from './live-turns.ts';
-import { Outbox } from './outbox.ts';
+import type { LiveTurns } from './live-turns.ts';
+import { type Frame, Outbox } from './outbox.ts';
 import { serverEvent } from './server-events.ts';
 import { type ApiTables, DAY_MS } from './tables.ts';
 
@@ -27,22 +27,21 @@ interface Placed extends Omit<Change, 'kind'> {
   readonly place: number;
 }
 
-type Item = Placed | { readonly turn: LiveTurn; readonly n: number; readonly event: TurnEvent };
-
 interface Subscriber {
   readonly userId: string;
-  readonly outbox: Outbox<Item>;
+  readonly outbox: Outbox;
 }
 
 const LOOK_MS = 500;
 const HEARTBEAT_MS = 15_000;
-const MOST_WAITING = 1_000;
+/** Of what waits for one reader. */
+const MOST_BYTES = 4 * 1024 * 1024;
 const PAGE = 200;
 
 /** The journal of what changed in the last day, and those who read it. Each process that serves adds to it, and reads what others added. */
 export class Feed {
   readonly #subscribers = new Set<Subscriber>();
-  #name: Promise<string> | null = null;
+  readonly #name = oncePromised(() => this.#named());
   /** The place up to which subscribers were notified. */
   #notified = 0;
   #looking: Promise<void> = Promise.resolve();
@@ -57,7 +56,7 @@ export class Feed {
     const everybody = (kind: Change['kind'], id: string): void => void this.#add([{ kind, id, userId: null }]).catch(failed);
     const failed = (error: unknown): void => logger.warn('a change was not kept', { reason: messageOf(error) });
     const offs = [
-      turns.listen((turn, event) => this.#notify({ turn, n: turn.n, event })),
+      turns.listen((userId, frame) => this.#notify(userId, frame)),
       ...(['extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped'] as const).map((topic) =>
         events.handle(topic, ({ extensionId }) => everybody('extension', extensionId)),
       ),
@@ -85,25 +84,26 @@ export class Feed {
    * what came before is not known: the reader asks for its state, and goes on from there.
    */
   async *events(userId: string, last: string | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    const subscriber = { userId, outbox: new Outbox<Item>(MOST_WAITING) };
+    const subscriber = { userId, outbox: new Outbox(MOST_BYTES) };
     this.#subscribers.add(subscriber);
     this.#subscribed();
     try {
       await this.#look();
-      const name = await (this.#name ??= this.#named());
+      const name = await this.#name();
       const known = await this.#placeOf(name, last);
       let sent = known ?? this.#notified;
       yield serverEvent(known === null && last !== undefined ? 'reset' : 'ready', {}, `${name}-${sent}`);
-      const changed = ({ place, kind, id }: Placed) => ((sent = place), serverEvent('changed', { kind, id }, `${name}-${place}`));
       for (let page = await this.#after(sent, userId); page.length > 0; page = await this.#after(sent, userId))
-        for (const change of page) yield changed(change);
+        for (const change of page) {
+          sent = change.place;
+          yield frameOf(name, change).bytes;
+        }
       for (;;) {
         const next = await subscriber.outbox.next(this.ports.context.clock, HEARTBEAT_MS, signal);
         if (next === 'ended') return;
         if (next === 'over') return yield serverEvent('reset', {}, `${name}-${this.#notified}`);
         if (next === 'idle') yield serverEvent('heartbeat', {});
-        else if ('turn' in next.item) yield liveEvent(next.item);
-        else if (next.item.place > sent) yield changed(next.item);
+        else for (const { place, bytes } of next) if (place === undefined || place > sent) yield bytes;
       }
     } finally {
       this.#subscribers.delete(subscriber);
@@ -155,15 +155,16 @@ export class Feed {
       this.#notified = await this.#newest();
       return;
     }
+    const name = await this.#name();
     for (let page = await this.#after(this.#notified, null); page.length > 0; page = await this.#after(this.#notified, null)) {
       this.#notified = page.at(-1)?.place ?? this.#notified;
-      for (const change of page) this.#notify(change);
+      for (const change of page) this.#notify(change.userId, frameOf(name, change));
     }
   }
 
-  #notify(item: Item): void {
-    const owner = 'turn' in item ? item.turn.asked.userId : item.userId;
-    for (const { userId, outbox } of this.#subscribers) if (owner === null || owner === userId) outbox.add(item);
+  /** `owner` null: everybody may see it. */
+  #notify(owner: string | null, frame: Frame): void {
+    for (const { userId, outbox } of this.#subscribers) if (owner === null || owner === userId) outbox.add(frame);
   }
 
   /** `userId` null: whosever. */
@@ -227,6 +228,6 @@ function changesOf({ id, userId, asked }: { readonly id: string; readonly userId
   return asked ? [thread, { kind: 'approval', id, userId }] : [thread];
 }
 
-function liveEvent({ turn, n, event }: Extract<Item, { turn: unknown }>): Uint8Array {
-  return serverEvent('turn', { thread: turn.asked.threadId, turn: turn.turnId, n, event: jsonOf(event) } satisfies JsonValue);
+function frameOf(name: string, { place, kind, id }: Placed): Frame {
+  return { place, bytes: serverEvent('changed', { kind, id }, `${name}-${place}`) };
 }

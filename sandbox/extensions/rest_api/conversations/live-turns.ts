@@ -1,13 +1,15 @@
 import { KeyedQueue } from '@pith/promises';
 import { type Conversations, type ExtensionContext, type JsonValue, PithError, type Remote, type TurnEvent, type TurnRequest } from 'pith';
-import { Outbox } from './outbox.ts';
+import { type Frame, Outbox } from './outbox.ts';
 import { serverEvent } from './server-events.ts';
 
 /** The channel of turns that are asked for here. */
 const CHANNEL_ID = 'web';
-/** Events that wait for one reader of a turn. */
-const MOST_WAITING = 5_000;
+/** Of events that wait for one reader of a turn. */
+const MOST_BYTES = 8 * 1024 * 1024;
 const HEARTBEAT_MS = 15_000;
+/** Of what a call has put out, for those who come later. */
+const MOST_OUTPUT = 64 * 1024;
 
 type TurnEnd = Extract<TurnEvent, { type: 'turn-end' }>;
 type Asked = Pick<TurnRequest, 'agent' | 'input' | 'attachments' | 'policy' | 'key' | 'resume'> &
@@ -16,6 +18,7 @@ type Asked = Pick<TurnRequest, 'agent' | 'input' | 'attachments' | 'policy' | 'k
 /** What is drawn again for somebody who comes later: the events of the step that is open. `n`: of the last event. */
 interface LiveState {
   readonly turn: string | null;
+  /** `queued`: others work in the thread. */
   readonly state: 'queued' | 'running';
   readonly n: number;
   readonly events: readonly TurnEvent[];
@@ -25,60 +28,66 @@ interface LiveState {
 export class LiveTurn {
   readonly ended: Promise<TurnEnd>;
   turnId: string | null = null;
-  n = 0;
   /** Steps that have ended: what they said is kept. */
   steps = 0;
-  readonly #readers = new Set<Outbox<TurnEvent>>();
+  readonly #readers = new Set<Outbox>();
+  #n = 0;
   #open: TurnEvent[] = [];
   #end: TurnEnd | null = null;
   #resolve!: (end: TurnEnd) => void;
 
   constructor(
     readonly asked: Asked,
-    readonly isQueued: boolean,
+    private readonly isQueued: boolean,
   ) {
     this.ended = new Promise((resolve) => (this.#resolve = resolve));
   }
 
-  take(event: TurnEvent): void {
-    this.n += 1;
+  /** Passes an event on, and returns it as a stream has it. */
+  take(event: TurnEvent): Frame {
+    this.#n += 1;
     if (event.type === 'turn-start') this.turnId = event.turn;
     this.#keep(event);
-    for (const reader of this.#readers) reader.add(event);
-    if (event.type !== 'turn-end') return;
+    const said = { thread: this.asked.threadId, turn: this.turnId, n: this.#n, event: event as unknown as JsonValue };
+    const frame = { bytes: serverEvent('turn', said) };
+    for (const reader of this.#readers) reader.add(frame);
+    if (event.type !== 'turn-end') return frame;
     this.#end = event;
     for (const reader of this.#readers) reader.end();
     this.#resolve(event);
+    return frame;
   }
 
   state(): LiveState {
-    return { turn: this.turnId, state: this.turnId === null ? 'queued' : 'running', n: this.n, events: [...this.#open] };
+    const state = this.isQueued && this.turnId === null ? 'queued' : 'running';
+    return { turn: this.turnId, state, n: this.#n, events: [...this.#open] };
   }
 
   get hasEnded(): boolean {
     return this.#end !== null;
   }
 
-  /** Its events from the step on that is open now. The turn goes on when the reader leaves. */
+  /** `open` is its state as it is now; then its events. The turn goes on when the reader leaves. */
   async *events(clock: ExtensionContext['clock'], signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    const reader = new Outbox<TurnEvent>(MOST_WAITING);
-    for (const event of this.#open) reader.add(event);
+    const reader = new Outbox(MOST_BYTES);
+    const open = serverEvent('open', { thread: this.asked.threadId, ...(this.state() as unknown as Readonly<Record<string, JsonValue>>) });
     if (this.#end === null) this.#readers.add(reader);
     else reader.end();
     try {
-      if (this.isQueued && this.turnId === null) yield serverEvent('queued', {});
+      yield open;
       for (;;) {
         const next = await reader.next(clock, HEARTBEAT_MS, signal);
         if (next === 'ended') return;
         if (next === 'over') return yield serverEvent('reset', {});
-        yield next === 'idle' ? serverEvent('heartbeat', {}) : serverEvent('turn', jsonOf(next.item));
+        if (next === 'idle') yield serverEvent('heartbeat', {});
+        else for (const { bytes } of next) yield bytes;
       }
     } finally {
       this.#readers.delete(reader);
     }
   }
 
-  /** Texts that follow each other are one. */
+  /** Texts that follow each other are one, and of what a call puts out the end is kept. */
   #keep(event: TurnEvent): void {
     const last = this.#open.at(-1);
     if (event.type === 'step-end') {
@@ -86,15 +95,15 @@ export class LiveTurn {
       this.#open = [];
     } else if (event.type === 'text-delta' && last?.type === 'text-delta')
       this.#open[this.#open.length - 1] = { type: 'text-delta', text: last.text + event.text };
-    else this.#open.push(event);
+    else if (event.type === 'tool-output') {
+      const before = this.#open.find((each) => each.type === 'tool-output' && each.id === event.id);
+      const text = `${before?.type === 'tool-output' ? before.text : ''}${event.text}`.slice(-MOST_OUTPUT);
+      this.#open = [...this.#open.filter((each) => each !== before), { ...event, text }];
+    } else this.#open.push(event);
   }
 }
 
-export function jsonOf(event: TurnEvent): JsonValue {
-  return event as unknown as JsonValue; // plain data without functions
-}
-
-type Listener = (turn: LiveTurn, event: TurnEvent) => void;
+type Listener = (userId: string, frame: Frame) => void;
 
 /** The turns that this process runs for its clients, in each thread one after the other. */
 export class LiveTurns {
@@ -144,8 +153,8 @@ export class LiveTurns {
       for await (const event of this.context.agents.run(request, this.#stop.signal)) {
         isBusy = turn.turnId === null && event.type === 'turn-end' && event.error?.code === 'thread_busy' && !this.#stop.signal.aborted;
         if (isBusy) break; // another process works there: it has waited for that already
-        turn.take(event);
-        for (const listener of this.#listeners) listener(turn, event);
+        const frame = turn.take(event);
+        for (const listener of this.#listeners) listener(turn.asked.userId, frame);
       }
     }
   }
