@@ -1,6 +1,11 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { gate, until } from '../../waiting.ts';
 import { apiKernel, isTurn, upTo } from './api-kernel.ts';
+
+const HAS_PROGRAMS = ['bash', 'curl', 'sed'].every((program) => spawnSync(program, ['--version']).error === undefined);
 
 describe('conversations over HTTP', () => {
   it('W2 W21 says something, answers with what came of it, lists, renames, exports, branches and deletes', async () => {
@@ -43,6 +48,16 @@ describe('conversations over HTTP', () => {
     expect([...first.threads, ...rest.threads].map((thread) => thread.id)).toEqual([`${id}.2`, id]);
     expect(await api.request(`/api/threads/${id}`, { method: 'DELETE', token })).toMatchObject({ status: 204, text: '' });
     expect((await api.request(`/api/threads/${id}`, { token })).status).toBe(404);
+  });
+
+  it.skipIf(!HAS_PROGRAMS)('W21 the example of the page talks, with bash and curl (needs bash, curl and sed)', async () => {
+    const api = await apiKernel([{ text: 'Hello from the page' }]);
+    const page = readFileSync('docs/serve.md', 'utf8');
+    const [, example = ''] = /```console\n(url=[\s\S]*?)```/u.exec(page) ?? [];
+    const script = example.replace('http://127.0.0.1:7484', `http://127.0.0.1:${await api.port()}`);
+    const env = { ...process.env, TOKEN: await api.token({ userId: 'ann' }) };
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ reason: 'done', text: 'Hello from the page' });
   });
 
   it('W17 a turn belongs to the server: who leaves does not end it, who comes later sees its open step, and a second message waits', async () => {

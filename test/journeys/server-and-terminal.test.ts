@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { JsonValue } from 'pith';
 import { expect, it, onTestFinished } from 'vitest';
 import { linesOf, runPith, startPith, type PithProcess } from './pith-process.ts';
-import { agentFile, bare, extensionFiles } from './sandbox-files.ts';
+import { type AgentFile, agentFile, bare, extensionFiles } from './sandbox-files.ts';
 import { ownFolder, ownServer } from './until-test-ends.ts';
 import { until } from '../waiting.ts';
 
@@ -67,14 +67,15 @@ async function idsBehind(url: string, token: string, last: string, { text = '', 
   }
 }
 
-it('W16 W17 W6 kill -9 of a server in the middle of a turn: the turn goes on where it was, nothing is done twice, and the stream has no gap and no double', async () => {
+/** `pith serve` with the token of Ann. */
+async function served(agent: AgentFile = {}) {
   const server = await ownServer();
   const folder = await ownFolder({
-    ...bare(['http', 'rest_api', 'openai_compatible'], { default_agent: 'helper' }),
+    ...bare(['cli_channel', 'http', 'rest_api', 'openai_compatible'], { default_agent: 'helper' }),
     ...RECORDER,
-    'agents/helper/manifest.yaml': agentFile('helper', { uses_tools: ['recorder'] }),
+    'agents/helper/manifest.yaml': agentFile('helper', agent),
   });
-  const options = { cwd: folder.path, env: server.env };
+  const options = { cwd: folder.path, env: { ...server.env, PITH_USER: 'ann' } };
   const { out, err } = await runPith(['tokens', 'new', '--user', 'ann', '--json'], options);
   expect(err).toBe('');
   const { token } = JSON.parse(out) as { token: string };
@@ -96,6 +97,11 @@ it('W16 W17 W6 kill -9 of a server in the middle of a turn: the turn goes on whe
     const answer = await fetch(`${url}${place}`, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
     return (await answer.json()) as Record<string, JsonValue>;
   };
+  return { server, folder, options, token, url, serving, listens, ask };
+}
+
+it('W16 W17 W6 kill -9 of a server in the middle of a turn: the turn goes on where it was, nothing is done twice, and the stream has no gap and no double', async () => {
+  const { server, folder, token, url, serving, listens, ask } = await served({ uses_tools: ['recorder'] });
   const [ready = ''] = await idsBehind(url, token, '', { most: 1 });
   const { id } = (await ask('POST', '/api/threads', {})) as { id: string };
   server.script({ calls: [{ name: 'record', input: {} }] }, { text: 'cut off here', stallAfter: 1 });
@@ -122,4 +128,19 @@ it('W16 W17 W6 kill -9 of a server in the middle of a turn: the turn goes on whe
   }
   expect(places).toEqual(whole);
   expect(new Set(places).size).toBe(places.length);
+}, 120_000);
+
+it('W17 what is said in a terminal is told at once, and is stopped from the server', async () => {
+  const { server, options, token, url, ask } = await served();
+  server.script({ text: 'it goes on and on', stallAfter: 1 });
+  const [ready = ''] = await idsBehind(url, token, '', { most: 1 });
+  const chat = startPith(['chat', '--lines', '--json', '--thread', 'talk', '-p', 'begin'], options);
+  expect(await idsBehind(url, token, ready, { text: '"id":"talk"' })).not.toEqual([]);
+  await until(() => server.requests.some(({ method }) => method === 'POST'));
+  expect(await ask('GET', '/api/threads/talk')).toMatchObject({
+    thread: { state: 'running', userId: 'ann' },
+    messages: [{ text: 'begin' }],
+  });
+  expect(await ask('POST', '/api/threads/talk/stop', {})).toEqual({ state: 'stopped' });
+  expect(await chat.ended).toMatchObject({ err: expect.stringContaining('stopped by ann') as string });
 }, 120_000);
