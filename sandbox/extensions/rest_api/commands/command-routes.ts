@@ -1,5 +1,6 @@
 import { type Command, CommandProvider, type ExtensionContext, messageOf, PithError, Places } from 'pith';
-import type { Route, RouteAnswer, RouteRequest } from 'pith/http';
+import type { Route, RouteAnswer } from 'pith/http';
+import type { ApiRequest } from '../route.ts';
 import { commandInput, inputSchema } from './command-schema.ts';
 import { runCommand } from './run-command.ts';
 import { COMMAND_ROUTES, type CommandRoute } from './table.ts';
@@ -20,9 +21,9 @@ export class CommandRoutes {
   }
 
   /** null: another part answers this route. */
-  async answer(request: RouteRequest, signal: AbortSignal): Promise<RouteAnswer | null> {
+  async answer(request: ApiRequest): Promise<RouteAnswer | null> {
     const route = COMMAND_ROUTES.find((each) => `${each.method} ${each.path}` === request.route);
-    if (route === undefined || request.caller === null) return null;
+    if (route === undefined) return null;
     const command = (await this.#commands()).get(route.command);
     if (command === undefined) throw new PithError('not_found', 'the extension that answers this is off');
     const values = (route.method === 'GET' ? request.query : (request.body ?? {})) as Readonly<Record<string, unknown>>;
@@ -30,7 +31,7 @@ export class CommandRoutes {
     const confirmed = route.asks === true ? (values['confirm'] ?? []) : null;
     const { sandbox } = this.ports.use(Places);
     const asked = { userId: request.caller.userId, workingDirectory: sandbox, confirmed: confirmed as readonly string[] | null };
-    const { exitCode, values: printed, text, question } = await runCommand(command, input, asked, signal);
+    const { exitCode, values: printed, text, question } = await runCommand(command, input, asked, request.signal);
     if (question !== null) {
       const error = { code: 'confirmation_needed', message: question.text, cure: 'send it again with this digest in `confirm`' };
       return { status: 409, json: { error, shown: question.shown, confirm: question.digest } };
