@@ -159,6 +159,12 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/thread-changes.ts')).branchThread,
   },
   {
+    path: 'threads stop',
+    description: 'Stop what an agent does in a conversation, in whichever process it runs',
+    arguments: [ID('The thread')],
+    load: async () => (await import('./commands/thread-changes.ts')).stopThread,
+  },
+  {
     path: 'threads delete',
     description: 'Delete a conversation and all its messages',
     arguments: [ID('The thread')],

@@ -66,7 +66,9 @@ describe('pith serve', () => {
   it('says where it listens, and once that a port is taken', async () => {
     folder = await ownFolder(bare(['http']));
     const first = serve({}, '--port', '0');
-    await expect.poll(() => first.out()).toMatch(/^http: Listening on http:\/\/127\.0\.0\.1:\d+; to call it, make a token: pith tokens new$/mu);
+    await expect
+      .poll(() => first.out())
+      .toMatch(/^http: Listening on http:\/\/127\.0\.0\.1:\d+; to call it, make a token: pith tokens new$/mu);
     const [, port = ''] = /127\.0\.0\.1:(\d+)/u.exec(first.out()) ?? [];
     const errors = errorsOf(serve({}, '--port', port));
     await expect.poll(errors).toContain('stopped after 3 crashes');

@@ -133,6 +133,15 @@ export function ownText(message: UserMessage): string {
   return last?.type === 'text' ? last.text : '';
 }
 
+/** What the person attached; `mediaType`: of an image. */
+export function attachmentsOf({ content }: UserMessage): readonly { readonly name: string; readonly mediaType: string | null }[] {
+  return content.slice(0, -1).flatMap((part): ReturnType<typeof attachmentsOf> => {
+    if (part.type === 'file') return [{ name: part.filename ?? '', mediaType: part.mediaType }];
+    const name = /^<attachment name="([^"]*)">\n/u.exec(part.type === 'text' ? part.text : '')?.[1];
+    return name === undefined ? [] : [{ name, mediaType: null }];
+  });
+}
+
 function outputText(output: JsonValue): string {
   return typeof output === 'string' ? output : (JSON.stringify(output) ?? 'null');
 }

@@ -126,7 +126,8 @@ describe('tokens', () => {
     const clock = fakeClock(Date.now());
     const { pith, request, token } = await served({ clock });
     const made = await token();
-    const used = async () => ((await pith.command('tokens list', { json: true })).values.at(-1) as never as readonly Listed[])[0]?.last_used;
+    const used = async () =>
+      ((await pith.command('tokens list', { json: true })).values.at(-1) as never as readonly Listed[])[0]?.last_used;
     expect(await used()).toBe(null);
     const first = clock.now();
     await Promise.all(Array.from({ length: 5 }, () => request('/user', { token: made })));
