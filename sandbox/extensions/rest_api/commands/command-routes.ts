@@ -1,44 +1,47 @@
-import { type Command, CommandProvider, type ExtensionContext, messageOf, PithError, Places } from 'pith';
+import { type Command, CommandProvider, type ExtensionContext, messageOf, PithError, Places, z } from 'pith';
 import type { Route, RouteAnswer } from 'pith/http';
 import type { ApiRequest } from '../route.ts';
 import { commandInput, inputSchema } from './command-schema.ts';
-import { runCommand } from './run-command.ts';
+import { type CommandOutcome, runCommand } from './run-command.ts';
 import { COMMAND_ROUTES, type CommandRoute } from './table.ts';
 
 type Ports = Pick<ExtensionContext, 'find' | 'use' | 'logger'>;
 
-/** The commands that this sandbox has, as routes: what a person can type, a program can ask. */
+/** What a person can type, a program can ask: routes that are answered by the commands of the kernel and of extensions. */
 export class CommandRoutes {
   constructor(private readonly ports: Ports) {}
 
-  /** Those whose commands are there now. */
-  async routes(): Promise<readonly Route[]> {
-    const commands = await this.#commands();
-    return COMMAND_ROUTES.flatMap((route) => {
-      const command = commands.get(route.command);
-      return command === undefined ? [] : [routeOf(command, route)];
+  /** All of them. What a request may say is checked when it comes, so that a start loads no command. */
+  routes(): readonly Route[] {
+    return COMMAND_ROUTES.map(({ method, path, need, command }) => {
+      const given = z.record(z.string(), z.json());
+      const input = method === 'GET' ? { query: given } : { body: given.default({}) };
+      return { method, path, need, summary: `As the command: pith ${command}`, ...input };
     });
   }
 
-  /** null: another part answers this route. */
-  async answer(request: ApiRequest): Promise<RouteAnswer | null> {
-    const route = COMMAND_ROUTES.find((each) => `${each.method} ${each.path}` === request.route);
-    if (route === undefined) return null;
-    const command = (await this.#commands()).get(route.command);
-    if (command === undefined) throw new PithError('not_found', 'the extension that answers this is off');
-    const values = (route.method === 'GET' ? request.query : (request.body ?? {})) as Readonly<Record<string, unknown>>;
-    const input = commandInput(command, route, { params: request.params, values });
-    const confirmed = route.asks === true ? (values['confirm'] ?? []) : null;
+  /** Those whose commands are there now, with all that a request may say. */
+  async described(): Promise<readonly Route[]> {
+    const commands = await this.#commands();
+    return COMMAND_ROUTES.flatMap((route) => {
+      const command = commands.get(route.command);
+      if (command === undefined) return [];
+      const { method, path, need } = route;
+      const input = inputSchema(command, route);
+      return [{ method, path, need, summary: command.description, ...(method === 'GET' ? { query: input } : { body: input }) }];
+    });
+  }
+
+  async answer({ route: name, caller, params, query, body, signal }: ApiRequest): Promise<RouteAnswer> {
+    const route = COMMAND_ROUTES.find(({ method, path }) => `${method} ${path}` === name);
+    const command = route && (await this.#commands()).get(route.command);
+    if (route === undefined || command === undefined) throw new PithError('not_found', 'there is nothing at this address');
+    const values = checked(inputSchema(command, route), route.method === 'GET' ? query : body);
     const { sandbox } = this.ports.use(Places);
-    const asked = { userId: request.caller.userId, workingDirectory: sandbox, confirmed: confirmed as readonly string[] | null };
-    const { exitCode, values: printed, text, question } = await runCommand(command, input, asked, request.signal);
-    if (question !== null) {
-      const error = { code: 'confirmation_needed', message: question.text, cure: 'send it again with this digest in `confirm`' };
-      return { status: 409, json: { error, shown: question.shown, confirm: question.digest } };
-    }
-    const [first] = printed;
-    if (first === undefined && exitCode !== 0) throw new PithError('command_failed', text === '' ? `'${route.command}' failed` : text);
-    return { status: 200, json: printed.length > 1 ? [...printed] : (first ?? { done: true }) };
+    const { confirm = [] } = values as { readonly confirm?: readonly string[] };
+    const asked = { userId: caller.userId, workingDirectory: sandbox, confirmed: route.asks === true ? confirm : null };
+    const outcome = await runCommand(command, commandInput(command, route, { params, values }), asked, signal);
+    return answerOf(route, outcome);
   }
 
   /** By path. A provider that fails is left out and logged. */
@@ -55,8 +58,23 @@ export class CommandRoutes {
   }
 }
 
-function routeOf(command: Command, route: CommandRoute): Route {
-  const { method, path, need } = route;
-  const input = inputSchema(command, route);
-  return { method, path, need, summary: command.description, ...(method === 'GET' ? { query: input } : { body: input }) };
+function checked(schema: z.ZodObject, given: unknown): Readonly<Record<string, unknown>> {
+  const read = schema.safeParse(given);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const place = issue?.path.map(String).join('.') ?? '';
+  throw new PithError('request_invalid', place === '' ? (issue?.message ?? 'it is invalid') : `${place}: ${issue?.message}`, {
+    cure: 'see: GET /api/openapi.json',
+  });
+}
+
+/** A command that shows something and asks has done nothing yet. One that fails without a word of JSON says why in words. */
+function answerOf({ command }: CommandRoute, { exitCode, values, text, question }: CommandOutcome): RouteAnswer {
+  if (question !== null) {
+    const error = { code: 'confirmation_needed', message: question.text, cure: 'send it again with this digest in `confirm`' };
+    return { status: 409, json: { error, shown: question.shown, confirm: question.digest } };
+  }
+  const [first] = values;
+  if (first === undefined && exitCode !== 0) throw new PithError('command_invalid', text === '' ? `'${command}' failed` : text);
+  return { status: 200, json: values.length > 1 ? [...values] : (first ?? { done: true }) };
 }

@@ -1,5 +1,9 @@
 import { type JsonValue, z } from 'pith';
 import type { Route } from 'pith/http';
+import { type ApiRoute, apiRoute } from '../route.ts';
+
+/** Of the interface: a change that breaks clients is a new first number. */
+const VERSION = '1.0.0';
 
 type Json = Readonly<Record<string, JsonValue>>;
 
@@ -15,13 +19,21 @@ const ERROR: Json = {
   },
 };
 
+/** The description of all routes below /api. */
+export function descriptionRoute(routes: () => Promise<readonly Route[]>): ApiRoute {
+  return apiRoute({ method: 'GET', path: '/api/openapi.json', need: 'user', summary: 'Describe these routes (OpenAPI 3.1)' }, async () => ({
+    status: 200,
+    json: openApiOf(await routes()),
+  }));
+}
+
 /** The routes as an OpenAPI 3.1 document, from the schemas that check their requests. */
-export function openApiOf(routes: readonly Route[], version: string): JsonValue {
+function openApiOf(routes: readonly Route[]): JsonValue {
   const paths: Record<string, Record<string, JsonValue>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route);
   return {
     openapi: '3.1.0',
-    info: { title: 'Pith', version, description: 'Each route needs a token (pith tokens new) unless it says otherwise.' },
+    info: { title: 'Pith', version: VERSION, description: 'Each route needs a token (pith tokens new) unless it says otherwise.' },
     security: [{ token: [] }],
     paths,
     components: {
@@ -72,8 +84,15 @@ function inQuery(query: z.ZodType | undefined): readonly JsonValue[] {
   }));
 }
 
-/** OpenAPI 3.1 has the JSON Schema that zod writes. */
+/** OpenAPI 3.1 has the JSON Schema that zod writes. The only schema that names itself is that of any JSON. */
 function schemaOf(schema: z.ZodType): JsonValue {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json;
-  return rest;
+  const { $schema: _, $defs: _any, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json;
+  return withoutReferences(rest);
+}
+
+function withoutReferences(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withoutReferences);
+  if (typeof value !== 'object' || value === null) return value;
+  if ('$ref' in value) return {};
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutReferences(each as JsonValue)]));
 }
