@@ -158,7 +158,7 @@ export class Requests {
     if (bytes === 'too large') return failure(413, 'body_too_large', `the body is longer than ${route.mostBytes ?? MOST_BYTES} bytes`);
     if (bytes === 'late' || bytes === 'gone')
       return failure(408, 'body_late', 'the body did not arrive', { headers: { connection: 'close' } });
-    const query = checked(route.query, Object.fromEntries(new URLSearchParams(search)), 'query');
+    const query = checked(route.query, queryOf(search), 'query');
     if ('status' in query) return query;
     const json = isUpload || route.body === undefined ? { value: undefined } : jsonIn(bytes);
     const body =
@@ -259,6 +259,17 @@ function jsonIn(bytes: Uint8Array): { readonly value: unknown } | null {
   } catch {
     return null; // neither JSON nor UTF-8, perhaps
   }
+}
+
+/** A name that comes several times has all its values. */
+function queryOf(search: string): Readonly<Record<string, string | readonly string[]>> {
+  const given = new URLSearchParams(search);
+  return Object.fromEntries(
+    [...new Set(given.keys())].map((name) => {
+      const [first = '', ...more] = given.getAll(name);
+      return [name, more.length > 0 ? [first, ...more] : first];
+    }),
+  );
 }
 
 /** The value as its schema gives it, or the answer that says where it is wrong. */

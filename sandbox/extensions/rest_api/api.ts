@@ -1,5 +1,8 @@
 import { Conversations, type ExtensionContext, PithError } from 'pith';
-import type { RouteAnswer, RouteRequest } from 'pith/http';
+import type { Route, RouteAnswer, RouteRequest } from 'pith/http';
+import { CommandRoutes } from './commands/command-routes.ts';
+import { descriptionRoute } from './commands/openapi.ts';
+import { uploadRoute } from './commands/uploads.ts';
 import { approvalRoutes } from './conversations/approvals.ts';
 import { eventRoutes } from './conversations/events.ts';
 import { Feed } from './conversations/feed.ts';
@@ -12,7 +15,8 @@ import type { ApiRoute } from './route.ts';
 
 /** The routes below `/api`, and what lives between their requests. */
 export class Api {
-  readonly routes: readonly ApiRoute[];
+  readonly #own: readonly ApiRoute[];
+  readonly #commands: CommandRoutes;
   readonly #byName: ReadonlyMap<string, ApiRoute>;
   readonly #feed: Feed;
   readonly #repeated: RepeatedRequests;
@@ -25,16 +29,32 @@ export class Api {
     this.#feed = new Feed({ tables, context, conversations, turns });
     this.#repeated = new RepeatedRequests(tables, context.clock);
     const ports = { context, conversations, turns, threads };
-    this.routes = [...threadRoutes(ports), ...approvalRoutes(ports), ...eventRoutes(this.#feed)];
-    this.#byName = new Map(this.routes.map((route) => [`${route.method} ${route.path}`, route]));
+    this.#own = [
+      ...threadRoutes(ports),
+      ...approvalRoutes(ports),
+      ...eventRoutes(this.#feed),
+      uploadRoute(context),
+      descriptionRoute(() => this.#described()),
+    ];
+    this.#commands = new CommandRoutes(context);
+    this.#byName = new Map(this.#own.map((route) => [`${route.method} ${route.path}`, route]));
     context.own(() => turns.stop());
+  }
+
+  /** Those of conversations, and those that commands answer. */
+  routes(): readonly Route[] {
+    return [...this.#own, ...this.#commands.routes()];
   }
 
   async answer(request: RouteRequest): Promise<RouteAnswer> {
     const { caller, body, query } = request;
+    if (caller === null) throw new PithError('not_found', 'there is nothing at this address');
     const route = this.#byName.get(request.route);
-    if (route === undefined || caller === null) throw new PithError('not_found', 'there is nothing at this address');
-    return this.#repeated.answer({ ...request, caller, body, query }, (asked) => route.answer(asked));
+    return this.#repeated.answer({ ...request, caller, body, query }, (asked) => (route ?? this.#commands).answer(asked));
+  }
+
+  async #described(): Promise<readonly Route[]> {
+    return [...this.#own, ...(await this.#commands.described())];
   }
 
   run(signal: AbortSignal): Promise<void> {

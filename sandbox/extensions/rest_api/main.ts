@@ -11,7 +11,7 @@ export default class RestApi implements ServiceProvider {
 
   constructor(private readonly context: ExtensionContext) {
     context.provide(RouteProvider, {
-      routes: async () => (await this.#api()).routes,
+      routes: async () => (await this.#api()).routes(),
       answer: async (request) => (await this.#api()).answer(request),
     });
   }

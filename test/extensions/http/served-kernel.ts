@@ -83,6 +83,7 @@ export async function servedKernel({
           headers: {
             ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
             ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+            ...(typeof sent === 'string' ? { 'content-length': Buffer.byteLength(sent) } : {}), // which Node leaves out for DELETE
             ...headers,
           },
           agent: false,
