@@ -83,7 +83,7 @@ describe('the listener of pith serve', () => {
         route: 'POST /echo/{one}/{two}',
         path: '/echo/a%2Fb/%E2%82%AC',
         params: { one: 'a/b', two: '€' },
-        query: { q: '3' },
+        query: { q: ['1 2', '3'] },
         headers: { 'x-mixed': 'v' },
         bytes: 'é',
         address: '127.0.0.1',
