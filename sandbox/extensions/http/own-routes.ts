@@ -48,7 +48,7 @@ export function ownRoutes({ tokens, failures, cookieName, clock, instance }: Own
           });
         }
         const { cookie: value, ...shown }: OpenedSession = session;
-        const seconds = Math.floor((session.expires - clock.now()) / 1000);
+        const seconds = Math.ceil((session.expires - clock.now()) / 1000);
         return { status: 200, headers: { 'set-cookie': cookie(value, seconds, isSecure) }, json: { ...shown } };
       },
     ),

@@ -92,6 +92,7 @@ export class Tokens {
         .selectFrom('http__tokens')
         .selectAll()
         .where((is) => is.or([is('expires', 'is', null), is('expires', '>', now)]))
+        .orderBy('made')
         .orderBy('id'),
     );
     return rows.map(infoOf);

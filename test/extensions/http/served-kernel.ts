@@ -120,7 +120,6 @@ export async function servedKernel({
     },
     log: () => readFile(`${pith.sandbox}/data/logs/pith.log`, 'utf8').catch(() => ''), // nothing was logged yet
     async restart() {
-      await pith.kernel.stop();
       await pith.restart();
       await start();
     },
