@@ -1,6 +1,5 @@
 import { oncePromised } from '@pith/promises';
 import { type Command, type CommandProvider, type ExtensionContext, Permissions, PithError, Places, type ServiceProvider } from 'pith';
-import { tokenCommands } from './commands.ts';
 import { configSchema, type Config } from './config.ts';
 import { HttpUsers } from './contract.ts';
 
@@ -31,7 +30,8 @@ export default class Http implements ServiceProvider, CommandProvider {
     context.provide(HttpUsers, this.#users);
   }
 
-  getCommands(): readonly Command[] {
+  async getCommands(): Promise<readonly Command[]> {
+    const { tokenCommands } = await import('./commands.ts');
     return tokenCommands(this.#users, this.context.clock);
   }
 

@@ -50,7 +50,7 @@ export async function runServer(context: Context, tokens: Tokens, signal: AbortS
     async listening(port) {
       const address = addressOf(host, port);
       await kv.set(LISTENING, { address, instance });
-      const where = `Listening on http://${bracketed(host)}:${port}${isLoopback(host) ? '' : ', which other machines reach'}`;
+      const where = `Listening on http://${bracketed(host)}:${port}${isLoopback(host) ? '' : ', which other machines reach, unencrypted'}`;
       const hasPage = (await routes.current()).has('GET', '/');
       const how = hasPage ? `open ${address}/#code=${await tokens.makeCode()}` : 'to call it, make a token: pith tokens new';
       events.publish('service.ready', { extensionId, text: `${where}; ${how}` });

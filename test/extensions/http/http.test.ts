@@ -396,7 +396,9 @@ describe('the listener of pith serve', () => {
       const { request, ready, token } = await served({ host: '::', trusted_proxies: ['127.0.0.1'] });
       await token();
       await until(() => ready() !== '');
-      expect(ready()).toMatch(/^Listening on http:\/\/\[::\]:\d+, which other machines reach; to call it, make a token: pith tokens new$/u);
+      expect(ready()).toMatch(
+        /^Listening on http:\/\/\[::\]:\d+, which other machines reach, unencrypted; to call it, make a token: pith tokens new$/u,
+      );
       expect(addressIn(await request('/echo'))).toBe('127.0.0.1');
       expect(addressIn(await request('/echo', { headers: { 'x-forwarded-for': '198.51.100.7' } }))).toBe('198.51.100.7');
     },

@@ -169,7 +169,7 @@ describe('the safety of the listener', () => {
     expect(ready()).toBe('');
     const made = await token({ userId: 'ada' });
     await passing(clock, () => ready() !== '', 1000);
-    expect(ready()).toMatch(/^Listening on http:\/\/0\.0\.0\.0:\d+, which other machines reach; /u);
+    expect(ready()).toMatch(/^Listening on http:\/\/0\.0\.0\.0:\d+, which other machines reach, unencrypted; /u);
     expect((await request('/user', { token: made })).status).toBe(200);
     expect((await request('/user', { token: made, headers: { host: '0.0.0.0' } })).status).toBe(421);
   });
