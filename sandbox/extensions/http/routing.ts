@@ -1,3 +1,4 @@
+import { printableLine } from '@pith/plain-text';
 import { messageOf, type Logger, type Remote } from 'pith';
 import type { Credential } from './tokens.ts';
 import type { Route, RouteAnswer, RouteProvider, RouteRequest } from './contract.ts';
@@ -122,7 +123,7 @@ export function nameOf({ method, path }: Route): string {
 
 /**
  * The decoded segments of a path, the last one empty after a slash; null where two programs could read it as two paths: it has an empty
- * segment, `.`, `..`, a backslash or a control character, also encoded.
+ * segment, `.`, `..`, a backslash or a character that nobody sees, also encoded.
  */
 export function readPath(path: string): readonly string[] | null {
   if (!path.startsWith('/')) return null;
@@ -130,8 +131,8 @@ export function readPath(path: string): readonly string[] | null {
   const segments = raw.map(decoded);
   const isPlain = (text: string | null, at: number): text is string =>
     text !== null &&
-    // oxlint-disable-next-line no-control-regex
-    !/[\\\u0000-\u001f\u007f]/.test(text) &&
+    !text.includes('\\') &&
+    printableLine(text) === text &&
     ((text === '' && at === raw.length - 1) || !text.split('/').some((part) => /^\.{0,2}$/.test(part)));
   return segments.every(isPlain) ? segments : null;
 }
