@@ -1,0 +1,117 @@
+import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
+import { CommandProvider, messageOf, PithError, type AgentSpec, type ExtensionContext } from 'pith';
+import { captureCommand } from '@pith/command-line';
+import { RecipeBook } from 'pith/recipes';
+import { SavedSkills } from 'pith/saved_skills';
+import { SkillLibrary, skillsChanged } from 'pith/skill_registry';
+import { promptOf, promptsOf } from './prompts.ts';
+import { SkillShelf } from './skill-shelf.ts';
+import { skillSource } from './skill-source.ts';
+import { toolsOf } from './tools.ts';
+
+/** The channel of turns that clients begin. */
+export const CHANNEL = 'mcp';
+
+/** Whom a connection serves. */
+export interface Served {
+  /** The person whose skills, saved skills and conversations they are. */
+  readonly userId: string;
+  /** Its skills are offered, and it works on tasks. */
+  readonly agent: AgentSpec;
+}
+
+const INSTRUCTIONS =
+  'Skills are instructions and knowledge for kinds of tasks: find one with list_skills, read it with read_skill, then follow it. delegate_task hands a task to an agent here.';
+
+/** A server for one connection, or one request over HTTP. All that it offers is looked up when it is asked for. */
+export async function serverFor(context: ExtensionContext, served: Served): Promise<McpServer> {
+  const { McpServer, ProtocolError, ProtocolErrorCode } = await import('@modelcontextprotocol/server');
+  const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+  const mcp = new McpServer(
+    { name: 'pith', title: 'Pith', version: '1.0.0' },
+    { instructions: INSTRUCTIONS, capabilities: { tools: { listChanged: true }, resources: { listChanged: true } } },
+  );
+  const { server } = mcp;
+  const [library] = context.find(SkillLibrary);
+  const shelf = library === undefined ? null : new SkillShelf(library, served.agent);
+  const tools = () => toolsOf({ context, served, shelf, saved: context.find(SavedSkills)[0] ?? null });
+
+  server.setRequestHandler('tools/list', async () => ({
+    tools: (await tools()).map(({ name, description, inputSchema, isReadOnly }) => ({
+      name,
+      description,
+      inputSchema,
+      annotations: { readOnlyHint: isReadOnly },
+    })),
+  }));
+  server.setRequestHandler('tools/call', async ({ params }, asked) => {
+    const tool = (await tools()).find(({ name }) => name === params.name);
+    if (tool === undefined) throw invalid(`there is no tool '${params.name}'`);
+    try {
+      return await tool.call(params.arguments ?? {}, { signal: asked.mcpReq.signal, progress: progressOf(asked) });
+    } catch (error) {
+      asked.mcpReq.signal.throwIfAborted();
+      return failed(context, error);
+    }
+  });
+
+  const [book] = context.find(RecipeBook);
+  if (book !== undefined) {
+    server.registerCapabilities({ prompts: {} });
+    server.setRequestHandler('prompts/list', async () => ({ prompts: await promptsOf(book) }));
+    server.setRequestHandler('prompts/get', async ({ params }) => {
+      try {
+        return await promptOf(book, params.name, params.arguments ?? {});
+      } catch (error) {
+        if (error instanceof PithError) throw invalid(saidOf(error));
+        throw error;
+      }
+    });
+  }
+
+  if (shelf !== null) {
+    const { SkillsExtension } = await import('@modelcontextprotocol/server/ext/skills');
+    const warn = ({ path, message }: { readonly path: string; readonly message: string }) =>
+      context.logger.debug('a skill is not offered to MCP clients', { path, message });
+    new SkillsExtension({ source: await skillSource(shelf), onWarning: warn }).attach(mcp);
+    const forget = context.events.handle(skillsChanged, () => {
+      if (mcp.isConnected()) server.sendResourceListChanged().catch(() => undefined); // a client that has left misses nothing
+    });
+    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the package has no other way
+    server.onclose = forget;
+  }
+  return mcp;
+}
+
+/** The agent of a connection: the one that is named, or the default agent. */
+export async function agentFor(context: ExtensionContext, named: string | undefined, signal: AbortSignal): Promise<AgentSpec> {
+  if (named !== undefined) return context.agents.find(named);
+  const kernel = context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
+  const listed = kernel === undefined ? [] : (await captureCommand(kernel, 'agents list', {}, signal)).values;
+  const agents = (listed[0] ?? []) as readonly { readonly id: string; readonly default?: boolean }[];
+  const chosen = agents.find((agent) => agent.default === true);
+  if (chosen === undefined) throw new PithError('agent_unknown', 'there is no default agent', { cure: 'name one with --agent' });
+  return context.agents.find(chosen.id);
+}
+
+/** Reports to a client that asked for it how far a call is. */
+function progressOf({ mcpReq }: ServerContext): (message: string) => Promise<void> {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return async () => undefined;
+  let progress = 0;
+  return async (message) => {
+    progress += 1;
+    await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } });
+  };
+}
+
+/** What a model is told of a call that failed. Of an error that nobody expected it learns nothing. */
+function failed({ logger }: ExtensionContext, error: unknown) {
+  if (!(error instanceof PithError)) logger.error('a call of an MCP client failed', { error: messageOf(error) });
+  const text = error instanceof PithError ? saidOf(error) : 'the call failed; the log of Pith says why';
+  return { content: [{ type: 'text' as const, text }], isError: true };
+}
+
+function saidOf({ message, cure }: PithError): string {
+  return cure === undefined ? message : `${message}; ${cure}`;
+}
