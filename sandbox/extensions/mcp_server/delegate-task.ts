@@ -65,7 +65,7 @@ async function turn({ context, served }: ToolPorts, { agent, task, thread }: Tas
   const questions: Extract<TurnEvent, { type: 'approval-request' }>[] = [];
   for await (const event of context.agents.run(task === undefined ? { ...asked, resume: true } : { ...asked, input: task }, signal)) {
     if (event.type === 'tool-call') await progress(`${agent} calls ${event.name}`);
-    if (event.type === 'step-end') await progress(`${agent}: step ${event.step}`);
+    if (event.type === 'step-end') await progress(`${agent}: step ${event.step + 1}`);
     if (event.type === 'approval-request') questions.push(event);
     if (event.type === 'turn-end') return resultOf(event, questions, thread);
   }

@@ -10,7 +10,7 @@ import { kernelOf } from '../../places.ts';
 
 export const FILES = {
   'pith.yaml': 'default_agent: main\nadmins: [admin]\n',
-  'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['skill_registry', 'notes'], delegates_to: ['helper'] }),
+  'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['skill_registry', 'notes'], delegates_to: ['helper'], skills: { allow: ['tea', 'coffee', 'secret', 'draft'] } }),
   'agents/helper/manifest.yaml': agentFile('helper', {}),
   'skills/tea/SKILL.md': skillFile('tea', 'Makes tea. Use for hot drinks.', 'Boil water first.'),
   'skills/tea/references/pots.md': 'Use a warm pot.\n',
