@@ -15,7 +15,10 @@ export function delegateTask(ports: ToolPorts): ServedTool {
     input: z.object({
       task: z.string().trim().min(1).optional().describe('What to do, and what to answer with.'),
       agent: z.string().default(agent.id).describe('The agent.'),
-      thread: z.string().optional().describe('Goes on in the thread of an earlier call. Without a task: after a person answered its question.'),
+      thread: z
+        .string()
+        .optional()
+        .describe('Goes on in the thread of an earlier call. Without a task: after a person answered its question.'),
     }),
     async call({ task, agent: id, thread }, about) {
       await allowed(ports, id);
@@ -60,7 +63,11 @@ interface Task {
   readonly thread: string;
 }
 
-async function turn({ context, served }: ToolPorts, { agent, task, thread }: Task, { signal, progress }: CallInfo): Promise<CallToolResult> {
+async function turn(
+  { context, served }: ToolPorts,
+  { agent, task, thread }: Task,
+  { signal, progress }: CallInfo,
+): Promise<CallToolResult> {
   const asked = { agent, threadId: thread, channelId: CHANNEL, userId: served.userId };
   const questions: Extract<TurnEvent, { type: 'approval-request' }>[] = [];
   for await (const event of context.agents.run(task === undefined ? { ...asked, resume: true } : { ...asked, input: task }, signal)) {
@@ -80,7 +87,9 @@ function resultOf(
 ): CallToolResult {
   const lines = [
     ...(text === '' ? [] : [text]),
-    ...questions.map(({ id, summary, tool }) => `${waits(summary ?? tool)} answer it with: pith approvals approve ${id} or pith approvals reject ${id}`),
+    ...questions.map(
+      ({ id, summary, tool }) => `${waits(summary ?? tool)} answer it with: pith approvals approve ${id} or pith approvals reject ${id}`,
+    ),
     ...(questions.length === 0 ? [] : [`Then call delegate_task with thread "${thread}" and no task: it goes on where it stopped.`]),
     ...(error === undefined ? [] : [`${reason === 'limit' ? 'It stopped early' : 'It failed'}: ${error.message}`]),
   ];

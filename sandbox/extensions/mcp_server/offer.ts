@@ -74,13 +74,15 @@ export async function serverFor(context: ExtensionContext, served: Served): Prom
     const warn = ({ path, message }: { readonly path: string; readonly message: string }) =>
       context.logger.debug('a skill is not offered to MCP clients', { path, message });
     new SkillsExtension({ source: await skillSource(shelf), onWarning: warn }).attach(mcp);
-    const forget = context.events.handle(skillsChanged, () => {
-      if (mcp.isConnected()) server.sendResourceListChanged().catch(() => undefined); // a client that has left misses nothing
-    });
-    // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the package has no other way
-    server.onclose = forget;
   }
   return mcp;
+}
+
+/** Tells clients that skills have come, differ or are gone. Returns what ends it. */
+export function announce({ events }: ExtensionContext, connected: () => Iterable<McpServer>): () => void {
+  return events.handle(skillsChanged, () => {
+    for (const mcp of connected()) if (mcp.isConnected()) void mcp.server.sendResourceListChanged().catch(() => undefined); // a client that has left misses nothing
+  });
 }
 
 /** The agent of a connection: the one that is named, or the default agent. */

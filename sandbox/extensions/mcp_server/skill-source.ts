@@ -69,7 +69,9 @@ export async function skillSource(shelf: SkillShelf): Promise<SkillSource> {
         const path = found.path === '' ? name : `${found.path}/${name}`;
         const at = uriOf(found.skill, path);
         if (at === null) return [];
-        return [{ uri: at, name, ...(isDirectory ? { mimeType: DIRECTORY_MIME_TYPE } : { size: files[path]!.byteLength, ...typeOf(path) }) }];
+        return [
+          { uri: at, name, ...(isDirectory ? { mimeType: DIRECTORY_MIME_TYPE } : { size: files[path]!.byteLength, ...typeOf(path) }) },
+        ];
       });
       return { resources };
     },

@@ -115,7 +115,11 @@ const MOST_FOUND = 100;
 async function found(shelf: SkillShelf, id: string) {
   const skill = await shelf.find(id);
   if (skill !== null) return skill;
-  const near = nearest(id, (await shelf.skills()).map((each) => each.id), 3);
+  const near = nearest(
+    id,
+    (await shelf.skills()).map((each) => each.id),
+    3,
+  );
   throw new PithError('skill_not_found', `there is no skill '${printableLine(id)}' here`, {
     cure: near.length === 0 ? 'see list_skills' : `nearest: ${near.map((each) => printableLine(each)).join(', ')}`,
   });

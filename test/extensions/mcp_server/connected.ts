@@ -10,14 +10,19 @@ import { kernelOf } from '../../places.ts';
 
 export const FILES = {
   'pith.yaml': 'default_agent: main\nadmins: [admin]\n',
-  'agents/main/manifest.yaml': agentFile('main', { uses_tools: ['skill_registry', 'notes'], delegates_to: ['helper'], skills: { allow: ['tea', 'coffee', 'secret', 'draft'] } }),
+  'agents/main/manifest.yaml': agentFile('main', {
+    uses_tools: ['skill_registry', 'notes'],
+    delegates_to: ['helper'],
+    skills: { allow: ['tea', 'coffee', 'secret', 'draft'] },
+  }),
   'agents/helper/manifest.yaml': agentFile('helper', {}),
   'skills/tea/SKILL.md': skillFile('tea', 'Makes tea. Use for hot drinks.', 'Boil water first.'),
   'skills/tea/references/pots.md': 'Use a warm pot.\n',
   'skills/tea/scripts/boil.sh': '#!/bin/sh\nexit 7\n',
   'skills/tea/evals/cases.yaml': 'held: out\n',
   'skills/coffee/SKILL.md': skillFile('coffee', 'Makes coffee.', 'Grind beans.'),
-  'recipes/brew.md': '---\ndescription: Brew something\narguments:\n  what:\n    description: The drink\n  how:\n    default: "slowly"\n---\nBrew {{what}} {{how}}.\n',
+  'recipes/brew.md':
+    '---\ndescription: Brew something\narguments:\n  what:\n    description: The drink\n  how:\n    default: "slowly"\n---\nBrew {{what}} {{how}}.\n',
 };
 
 export const ONLY = ['skill_registry', 'mcp_server', 'recipes', 'saved_skills'];

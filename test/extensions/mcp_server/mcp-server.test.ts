@@ -1,6 +1,18 @@
 import { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
+import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { extensionFiles, skillFile } from '../../journeys/sandbox-files.ts';
 import { connected, kernelWith } from './connected.ts';
+
+/** A tool that a person is asked about. */
+const NOTES = extensionFiles('notes', {
+  provides: ['tool'],
+  main: `import { defineTool, z } from 'pith';
+export default class { getTools() { return [defineTool({
+  name: 'write_note', description: 'Writes.', input: z.object({}), needsApproval: true,
+  execute: async () => { globalThis.wrote += 1; return 'written'; },
+})]; } }`,
+});
 
 describe('the MCP server', () => {
   it('W22 offers the skills that its agent may read as tools', async () => {
@@ -40,7 +52,11 @@ describe('the MCP server', () => {
       'skill://tea/scripts/boil.sh',
     ]);
     expect(await skills.read(tea, 'references/pots.md')).toMatchObject({ text: 'Use a warm pot.\n', verified: true });
-    expect((await skills.readDirectory('skill://tea')).resources.map(({ name }) => name).toSorted()).toEqual(['SKILL.md', 'references', 'scripts']);
+    expect((await skills.readDirectory('skill://tea')).resources.map(({ name }) => name).toSorted()).toEqual([
+      'SKILL.md',
+      'references',
+      'scripts',
+    ]);
     await expect(skills.get('skill://none/SKILL.md')).rejects.toThrow(/No skill/u);
   });
 
@@ -74,7 +90,117 @@ describe('the MCP server', () => {
     const { thread } = answer.structuredContent as { thread: string };
     expect(await call('delegate_task', { task: 'go on', thread })).toMatchObject({ text: 'and more', structured: { thread } });
     const other = await connected(pith, { userId: 'eve' });
-    expect(await other.call('delegate_task', { task: 'x', thread })).toMatchObject({ isError: true, text: expect.stringContaining('there is no thread') });
+    expect(await other.call('delegate_task', { task: 'x', thread })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('there is no thread'),
+    });
     expect(await call('delegate_task', { task: 'x', agent: 'nobody' })).toMatchObject({ isError: true });
+  });
+
+  it('W22 offers no skill that is switched off, waits for trust, is a draft or is denied to its agent', async () => {
+    const pith = await kernelWith([], {
+      files: {
+        '.staging/skills/draft/SKILL.md': skillFile('draft', 'Not accepted.', 'Draft.'),
+        'skills/denied/SKILL.md': skillFile('denied', 'For others.', 'Denied.'),
+        'pith.yaml': 'default_agent: main\nskills: { disabled: [coffee] }\n',
+      },
+    });
+    await pith.write('../.claude/skills/secret/SKILL.md', skillFile('secret', 'Of a stranger.', 'Do harm.')); // since the project was trusted
+    const listed = (await pith.command('skills list --all')).text;
+    for (const id of ['secret', 'draft', 'denied', 'coffee']) expect(listed).toContain(id); // each is there
+    const { client, call } = await connected(pith);
+    expect((await call('list_skills')).text).toMatch(/^1 of 1 skills, by id:\n.*tea.*$/u);
+    expect((await call('list_skills', { query: 'harm coffee draft denied' })).text).not.toMatch(/secret|draft`|denied`|coffee`/u);
+    const { skills } = await new SkillsClient(client).list();
+    expect(skills.map(({ uri }) => uri)).toEqual(['skill://tea/SKILL.md']);
+    for (const id of ['secret', 'draft', 'denied', 'coffee']) {
+      expect(await call('read_skill', { skill_id: id })).toMatchObject({ isError: true });
+      expect(await call('read_skill', { skill_id: `sandbox/skills/${id}` })).toMatchObject({ isError: true });
+      expect(await call('read_skill_resource', { skill_id: id, path: 'SKILL.md' })).toMatchObject({ isError: true });
+      await expect(client.readResource({ uri: `skill://${id}/SKILL.md` })).rejects.toThrow(/not found/u);
+    }
+  });
+
+  it('W22 the client hears that skills have changed, and sees them at once', async () => {
+    const pith = await kernelWith();
+    const { client, call } = await connected(pith);
+    await call('list_skills');
+    let heard = 0;
+    client.setNotificationHandler('notifications/resources/list_changed', () => void (heard += 1));
+    await pith.write('skills/tea/SKILL.md', skillFile('tea', 'Makes other tea.', 'New.'));
+    expect((await call('read_skill', { skill_id: 'tea' })).text).toContain('New.');
+    await expect.poll(async () => (await call('list_skills')) && heard).toBe(1);
+  });
+
+  it('W22 a saved skill that is exposed is a tool for those who may run it, with its inputs', async () => {
+    const pith = await kernelWith([{ text: 'Hello Ada' }]);
+    const as = (userId: string, line: string) => pith.command(line, { userId, json: true });
+    await pith.write(
+      'files/greet.yml',
+      JSON.stringify({ system_prompt: 'Greet.', description: 'Greets.', input_schema: [{ name: 'who', type: 'string', required: true }] }),
+    );
+    await as('ada', `saved new greet --file ${pith.sandbox}/files/greet.yml`);
+    const ada = await connected(pith, { userId: 'ada' });
+    const names = async ({ client }: typeof ada) => (await client.listTools()).tools.map(({ name }) => name);
+    expect(await names(ada)).not.toContain('greet');
+    await as('ada', 'saved expose greet on');
+    const tool = (await ada.client.listTools()).tools.find(({ name }) => name === 'greet');
+    expect(tool).toMatchObject({ description: 'Greets.', inputSchema: { required: ['who'], properties: { who: { type: 'string' } } } });
+    expect(await ada.call('greet', {})).toMatchObject({ isError: true, text: expect.stringContaining('who') });
+    await pith.kernel.start();
+    expect(await ada.call('greet', { who: 'Ada' })).toMatchObject({ text: 'Hello Ada', isError: false });
+    const eve = await connected(pith, { userId: 'eve' });
+    expect(await names(eve)).not.toContain('greet');
+    await expect(eve.call('greet', { who: 'x' })).rejects.toThrow(/there is no tool 'greet'/u);
+  });
+
+  it('W6 W22 a question ends delegate_task normally, and after the answer the thread goes on, over a restart, without a second run', async () => {
+    const state = globalThis as { wrote?: number };
+    state.wrote = 0;
+    const pith = await kernelWith([{ calls: [{ name: 'write_note', input: {} }] }, { text: 'noted' }], { files: NOTES });
+    const first = await connected(pith);
+    const asked = await first.call('delegate_task', { task: 'write it down' });
+    const { thread, approvals } = asked.structured as { readonly thread: string; readonly approvals: readonly string[] };
+    expect(asked).toMatchObject({ isError: false, structured: { reason: 'awaiting_approval' } });
+    expect(asked.text).toContain(`pith approvals approve ${approvals[0]}`);
+    expect(asked.text).toMatch(/It waits for a person to approve: .*write_note/u);
+    await first.end();
+    await pith.restart();
+    await pith.kernel.approvals.answer(approvals[0]!, { answer: 'once', by: 'local' });
+    const again = await connected(pith);
+    expect(await again.call('delegate_task', { thread })).toMatchObject({ text: 'noted', structured: { reason: 'done', thread } });
+    expect(state.wrote).toBe(1);
+  });
+
+  it('W22 a call that the client cancels ends its turn', async () => {
+    const model = scriptedModel([{ text: 'begun', hang: true }, { text: 'still here' }]);
+    const pith = await kernelWith([], { model });
+    const ends: string[] = [];
+    pith.kernel.events.handle('turn.ended', ({ reason }) => void ends.push(reason));
+    const { client, call } = await connected(pith);
+    const cancel = new AbortController();
+    const running = client.callTool({ name: 'delegate_task', arguments: { task: 'wait' } }, { signal: cancel.signal });
+    await expect.poll(() => model.requests.length).toBe(1);
+    cancel.abort('enough');
+    await expect(running).rejects.toThrow(/enough/u);
+    await expect.poll(() => ends).toEqual(['aborted']);
+    expect(await call('delegate_task', { task: 'again' })).toMatchObject({ text: 'still here' });
+  });
+
+  it.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])('W22 serves a client that speaks %s', async (version) => {
+    const pith = await kernelWith();
+    const { client, call } = await connected(pith, { version });
+    expect(client.getNegotiatedProtocolVersion()).toBe(version);
+    expect((await call('read_skill', { skill_id: 'tea' })).text).toContain('Boil water first.');
+    expect((await client.readResource({ uri: 'skill://tea/references/pots.md' })).contents).toMatchObject([{ text: 'Use a warm pot.\n' }]);
+  });
+
+  it('W22 ends when its input ends, and says to a person at a terminal who starts it', async () => {
+    const pith = await kernelWith();
+    const { end, call } = await connected(pith, { args: { agent: 'helper' } });
+    expect((await call('delegate_task', {})).text).toContain('neither a task nor a thread');
+    await end();
+    await expect(pith.command('mcp serve')).rejects.toThrow(/an MCP client starts this command/u);
+    await expect(connected(pith, { args: { agent: 'mian' } })).rejects.toThrow(/no agent 'mian'/u);
   });
 });
