@@ -105,7 +105,9 @@ describe('the MCP server', () => {
         'pith.yaml': 'default_agent: main\nskills: { disabled: [coffee] }\n',
       },
     });
-    await pith.write('../.claude/skills/secret/SKILL.md', skillFile('secret', 'Of a stranger.', 'Do harm.')); // since the project was trusted
+    await pith.write('../.claude/skills/secret/SKILL.md', skillFile('secret', 'Of a stranger.', 'Do harm.'));
+    await pith.command('skills untrust .claude/skills');
+    await pith.restart();
     const listed = (await pith.command('skills list --all')).text;
     for (const id of ['secret', 'draft', 'denied', 'coffee']) expect(listed).toContain(id); // each is there
     const { client, call } = await connected(pith);
