@@ -1,19 +1,15 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
-import { messageOf, type ExtensionContext } from 'pith';
+import { messageOf, z, type ExtensionContext } from 'pith';
 import { oncePromised } from '@pith/promises';
+import type { Route, RouteAnswer, RouteProvider, RouteRequest } from 'pith/http';
 import { agentFor, announce, serverFor } from './offer.ts';
 import { Sessions } from './sessions.ts';
 
-/** What the listener has checked: who asks, and that the body is JSON. */
-export interface Asked {
-  readonly method: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: unknown;
-  readonly userId: string;
-}
+const PATH = '/mcp';
+const MOST_BYTES = 4 * 1024 * 1024;
 
 /** `/mcp`: the streamable HTTP of the protocol, with sessions for its older versions and without for the present one. */
-export class HttpEndpoint {
+export class HttpEndpoint implements RouteProvider {
   readonly #sessions: Sessions;
   readonly #present: () => Promise<McpHttpHandler>;
 
@@ -39,17 +35,31 @@ export class HttpEndpoint {
     context.own(() => this.#sessions.close());
   }
 
-  /** A body that streams ends when `signal` aborts, or when its reader leaves. */
-  async answer({ method, headers, body, userId }: Asked, signal: AbortSignal): Promise<Response> {
+  async routes(): Promise<readonly Route[]> {
+    const about = { path: PATH, need: 'user', mostBytes: MOST_BYTES } as const;
+    return [
+      { ...about, method: 'POST', summary: 'Send a message of the Model Context Protocol', body: z.unknown() },
+      { ...about, method: 'GET', summary: 'Listen to the messages of a session of the Model Context Protocol' },
+      { ...about, method: 'DELETE', summary: 'End a session of the Model Context Protocol' },
+    ];
+  }
+
+  async answer({ route, headers, body, caller, signal }: RouteRequest): Promise<RouteAnswer> {
     const { isLegacyRequest } = await import('@modelcontextprotocol/server');
     const handler = await this.#present();
-    const request = new Request('http://localhost/mcp', {
+    const [method = ''] = route.split(' ');
+    const { userId } = caller!; // the need of the routes
+    const request = new Request(`http://localhost${PATH}`, {
       method,
       headers,
-      signal,
+      signal, // a client that leaves cancels its call
       ...(method === 'POST' && { body: JSON.stringify(body) }),
     });
-    if (await isLegacyRequest(request, body)) return this.#sessions.answer(request, { userId, body });
-    return handler.fetch(request, { parsedBody: body, authInfo: { token: '', clientId: userId, scopes: [] } });
+    const isOlder = await isLegacyRequest(request, body);
+    const response = isOlder
+      ? await this.#sessions.answer(request, { userId, body })
+      : await handler.fetch(request, { parsedBody: body, authInfo: { token: '', clientId: userId, scopes: [] } });
+    const stream = response.body as AsyncIterable<Uint8Array> | null;
+    return { status: response.status, headers: Object.fromEntries(response.headers), ...(stream !== null && { body: stream }) };
   }
 }

@@ -1,4 +1,6 @@
 import { z, type CommandProvider, type ExtensionContext } from 'pith';
+import { RouteProvider } from 'pith/http';
+import { HttpEndpoint } from './http-endpoint.ts';
 import { serveCommand } from './serve-command.ts';
 
 /** Offers what a person may use here to MCP clients. */
@@ -10,7 +12,9 @@ export default class McpServerExtension implements CommandProvider {
     });
   }
 
-  constructor(private readonly context: ExtensionContext<{ readonly agent?: string | undefined }>) {}
+  constructor(private readonly context: ExtensionContext<{ readonly agent?: string | undefined }>) {
+    context.provide(RouteProvider, new HttpEndpoint(context));
+  }
 
   getCommands() {
     return [serveCommand(this.context)];

@@ -35,14 +35,12 @@ export class SkillShelf {
   /** null: it has no such file that a model may read. Scripts are files like others. */
   async file(skill: SkillRecord, name: string): Promise<Uint8Array | null> {
     if (isCaseOfSkill(name)) return null;
-    const bytes = await this.library.readFile(refOf(skill), name === 'SKILL.md' ? path.basename(skill.file) : name, MOST_BYTES);
-    return bytes === null ? null : Buffer.from(bytes);
+    return this.library.readFile(refOf(skill), name === 'SKILL.md' ? path.basename(skill.file) : name, MOST_BYTES);
   }
 
   /** All of them by path; null: too many, too large, or not readable now. */
-  async files(skill: SkillRecord): Promise<Readonly<Record<string, Uint8Array>> | null> {
-    const files = await this.library.readFiles(refOf(skill), MOST_BYTES);
-    return files === null ? null : Object.fromEntries(Object.entries(files).map(([name, bytes]) => [name, Buffer.from(bytes)]));
+  files(skill: SkillRecord): Promise<Readonly<Record<string, Uint8Array>> | null> {
+    return this.library.readFiles(refOf(skill), MOST_BYTES);
   }
 }
 
