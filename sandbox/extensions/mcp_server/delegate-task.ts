@@ -2,8 +2,8 @@ import { ulid } from 'ulid';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { PithError, z, type TurnEvent } from 'pith';
 import { didYouMean, printableLine } from '@pith/plain-text';
-import { CHANNEL } from './offer.ts';
-import { servedTool, type CallInfo, type ServedTool, type ToolPorts } from './tools.ts';
+import { CHANNEL } from './served.ts';
+import { servedTool, type CallInfo, type ServedTool, type ToolPorts } from './served-tool.ts';
 
 /** Hands a task to an agent, in a thread of its own. Each of its calls passes the gate, as in a chat. */
 export function delegateTask(ports: ToolPorts): ServedTool {

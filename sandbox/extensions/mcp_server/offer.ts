@@ -5,35 +5,25 @@ import { RecipeBook } from 'pith/recipes';
 import { SavedSkills } from 'pith/saved_skills';
 import { SkillLibrary, skillsChanged } from 'pith/skill_registry';
 import { promptOf, promptsOf } from './prompts.ts';
+import type { Served } from './served.ts';
 import { SkillShelf } from './skill-shelf.ts';
 import { skillSource } from './skill-source.ts';
 import { toolsOf } from './tools.ts';
 
-/** The channel of turns that clients begin. */
-export const CHANNEL = 'mcp';
-
-/** Whom a connection serves. */
-export interface Served {
-  /** The person whose skills, saved skills and conversations they are. */
-  readonly userId: string;
-  /** Its skills are offered, and it works on tasks. */
-  readonly agent: AgentSpec;
-}
-
 const INSTRUCTIONS =
-  'Skills are instructions and knowledge for kinds of tasks: find one with list_skills, read it with read_skill, then follow it. delegate_task hands a task to an agent here.';
+  'Skills are instructions and knowledge for kinds of tasks: find one with list_skills, read it with read_skill, then follow it.';
 
 /** A server for one connection, or one request over HTTP. All that it offers is looked up when it is asked for. */
 export async function serverFor(context: ExtensionContext, served: Served): Promise<McpServer> {
   const { McpServer, ProtocolError, ProtocolErrorCode } = await import('@modelcontextprotocol/server');
   const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
-  const mcp = new McpServer(
-    { name: 'pith', title: 'Pith', version: '1.0.0' },
-    { instructions: INSTRUCTIONS, capabilities: { tools: { listChanged: true }, resources: { listChanged: true } } },
-  );
-  const { server } = mcp;
   const [library] = context.find(SkillLibrary);
   const shelf = library === undefined ? null : new SkillShelf(library, served.agent);
+  const mcp = new McpServer(
+    { name: 'pith', title: 'Pith', version: '1.0.0' },
+    { ...(shelf !== null && { instructions: INSTRUCTIONS }), capabilities: { tools: {} } },
+  );
+  const { server } = mcp;
   const tools = () => toolsOf({ context, served, shelf, saved: context.find(SavedSkills)[0] ?? null });
 
   server.setRequestHandler('tools/list', async () => ({
@@ -70,6 +60,7 @@ export async function serverFor(context: ExtensionContext, served: Served): Prom
   }
 
   if (shelf !== null) {
+    server.registerCapabilities({ resources: { listChanged: true } });
     const { SkillsExtension } = await import('@modelcontextprotocol/server/ext/skills');
     const warn = ({ path, message }: { readonly path: string; readonly message: string }) =>
       context.logger.debug('a skill is not offered to MCP clients', { path, message });

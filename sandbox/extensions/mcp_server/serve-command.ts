@@ -3,7 +3,8 @@ import { Readable, Writable } from 'node:stream';
 import { messageOf, PithError, type Command, type CommandIO, type ExtensionContext, type JsonValue } from 'pith';
 import { printableJson } from '@pith/plain-text';
 import type { McpServer } from '@modelcontextprotocol/server';
-import { agentFor, announce, serverFor, type Served } from './offer.ts';
+import { agentFor, announce, serverFor } from './offer.ts';
+import type { Served } from './served.ts';
 
 /** `pith mcp serve`: a client starts it, and talks with it over stdin and stdout until it closes stdin. */
 export function serveCommand(context: ExtensionContext<{ readonly agent?: string | undefined }>): Command {
