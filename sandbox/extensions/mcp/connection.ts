@@ -192,6 +192,11 @@ export class Connection {
     }
   }
 
+  /** A text of it, without what it was given in secret. */
+  withoutSecrets(text: string): string {
+    return this.#hidden(text);
+  }
+
   /** The skills that it publishes. null: it publishes none, or cannot be reached now. */
   async skills(): Promise<SkillsClient | null> {
     if (this.#client === null) return null;

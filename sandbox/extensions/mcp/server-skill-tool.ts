@@ -24,24 +24,15 @@ export async function serverSkillTool(skills: ServerSkills): Promise<Tool | null
     timeoutMs: 3_600_000, // that of the server's settings ends it earlier
     async execute({ server, uri, path }, { signal }) {
       if (uri === '') return (await skills.agreed()).map(lineOf).join('\n');
-      const file = await skills.read({ server, uri }, path, signal);
-      const from = `From the MCP server '${server}', ${printableLine(file.uri, 200)}:`;
-      const text = file.body ?? file.text ?? decoded(file.bytes);
-      if (text === null) return `${from} a binary file of ${file.bytes.byteLength} bytes, which is not shown`;
-      return `${from}\n\n${printable(text.slice(0, LONGEST_TEXT))}`;
+      const { uri: at, size, text } = await skills.read({ server, uri }, path, signal);
+      const from = `From the MCP server '${server}', ${printableLine(at, 200)}:`;
+      return text === null
+        ? `${from} a binary file of ${size} bytes, which is not shown`
+        : `${from}\n\n${printable(text.slice(0, LONGEST_TEXT))}`;
     },
   });
 }
 
 function lineOf({ server, uri, description }: AgreedSkill): string {
   return `• ${server}: ${printableLine(uri, 200)} — ${printableLine(description, 200)}`;
-}
-
-/** null: the bytes are no text. */
-function decoded(bytes: Uint8Array): string | null {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return null; // other bytes are no text
-  }
 }

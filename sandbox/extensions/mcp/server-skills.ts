@@ -1,4 +1,4 @@
-import type { Skill, SkillFile, SkillsClient } from '@modelcontextprotocol/client/ext/skills';
+import type { Skill, SkillsClient } from '@modelcontextprotocol/client/ext/skills';
 import { type ExtensionContext, messageOf, PithError, z } from 'pith';
 import { canonicalJson, sha256 } from '@pith/plain-data';
 import { printableLine } from '@pith/plain-text';
@@ -26,6 +26,14 @@ export interface PublishedSkill {
   readonly server: string;
   readonly skill: Skill;
   readonly trust: SkillTrust;
+}
+
+/** A file of a skill. */
+export interface ReadFile {
+  readonly uri: string;
+  readonly size: number;
+  /** null: its bytes are no text. */
+  readonly text: string | null;
 }
 
 /** What skills of servers need of `Servers`. */
@@ -70,7 +78,7 @@ export class ServerSkills {
       const { skill } = await client.get(uri, optionsOf(connection, signal));
       return { server, skill, trust: await this.#trustIn(server, skill) };
     } catch (error) {
-      throw refused(server, error);
+      throw refused(connection, error);
     }
   }
 
@@ -89,15 +97,17 @@ export class ServerSkills {
     return this.kv.delete(keyOf(server, uri));
   }
 
-  /** One file, asked for now and held to the list to which a person agreed. `path`: relative to the skill; absent: its SKILL.md. */
-  async read({ server, uri }: Pick<AgreedSkill, 'server' | 'uri'>, path: string | undefined, signal: AbortSignal): Promise<SkillFile> {
+  /** One file, asked for now and held to the list to which a person agreed. `path`: relative to the skill; absent: its SKILL.md, without the frontmatter. */
+  async read({ server, uri }: Pick<AgreedSkill, 'server' | 'uri'>, path: string | undefined, signal: AbortSignal): Promise<ReadFile> {
     const { skill, trust } = await this.entry(server, uri, signal);
     if (trust !== 'trusted') throw untrusted(server, uri, trust);
     const { connection, client } = await this.#reached(server);
     try {
-      return await client.read(skill, path, optionsOf(connection, signal));
+      const { uri: at, bytes, body, text = decoded(bytes) } = await client.read(skill, path, optionsOf(connection, signal));
+      const content = body ?? text;
+      return { uri: at, size: bytes.byteLength, text: content === null ? null : connection.withoutSecrets(content) };
     } catch (error) {
-      throw refused(server, error);
+      throw refused(connection, error);
     }
   }
 
@@ -154,10 +164,20 @@ function untrusted(server: string, uri: string, trust: SkillTrust): PithError {
   });
 }
 
-function refused(server: string, error: unknown): PithError {
+function refused(connection: Connection, error: unknown): PithError {
   if (error instanceof PithError) return error;
-  return new PithError('mcp_error', `the MCP server '${server}': ${printableLine(messageOf(error), 400)}`, {
+  const why = printableLine(connection.withoutSecrets(messageOf(error)), 400);
+  return new PithError('mcp_error', `the MCP server '${connection.name}': ${why}`, {
     cure: 'nothing of what it sent is used',
     cause: error,
   });
+}
+
+/** null: the bytes are no text. */
+function decoded(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return null; // other bytes are no text
+  }
 }

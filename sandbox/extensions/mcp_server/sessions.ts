@@ -4,7 +4,8 @@ import type { McpServer, WebStandardStreamableHTTPServerTransport } from '@model
 
 /** Of one person: more end the one that was quiet for longest. */
 const MOST_OF_ONE = 20;
-const IDLE_MS = 3_600_000;
+/** Longer than a call takes. */
+const IDLE_MS = 24 * 3_600_000;
 
 interface Session {
   readonly userId: string;

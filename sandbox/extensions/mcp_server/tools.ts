@@ -95,7 +95,10 @@ async function savedTools({ served: { userId }, saved }: ToolPorts): Promise<rea
   }));
 }
 
+/** A question is a normal end: a person answers it, never this client. */
 function resultOf(result: ToolResult): CallToolResult {
+  if (!result.ok && result.error.code === 'approval_needed')
+    return textResult(`${result.error.message}. See it and answer it with: pith approvals; what comes of the run: pith runs`);
   if (!result.ok) return { ...textResult(result.error.message), isError: true };
   return textResult(typeof result.output === 'string' ? result.output : JSON.stringify(result.output));
 }

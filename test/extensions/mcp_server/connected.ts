@@ -18,6 +18,7 @@ export const FILES = {
   'agents/helper/manifest.yaml': agentFile('helper', {}),
   'skills/tea/SKILL.md': skillFile('tea', 'Makes tea. Use for hot drinks.', 'Boil water first.'),
   'skills/tea/references/pots.md': 'Use a warm pot.\n',
+  'skills/tea/assets/leaf.bin': new Uint8Array([0, 255, 1]),
   'skills/tea/scripts/boil.sh': '#!/bin/sh\nexit 7\n',
   'skills/tea/evals/cases.yaml': 'held: out\n',
   'skills/coffee/SKILL.md': skillFile('coffee', 'Makes coffee.', 'Grind beans.'),
@@ -61,6 +62,8 @@ export async function connected(
   return {
     client,
     errors,
+    /** Writes to its input what need not be a message. */
+    write: (text: string) => void toServer.write(text),
     /** As a client ends it. */
     async end() {
       toServer.end();

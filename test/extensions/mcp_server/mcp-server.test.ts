@@ -48,6 +48,7 @@ describe('the MCP server', () => {
     const { skill: tea } = await skills.get('skill://tea/SKILL.md');
     expect((tea.resources as { uri: string }[]).map(({ uri }) => uri)).toEqual([
       'skill://tea/SKILL.md',
+      'skill://tea/assets/leaf.bin',
       'skill://tea/references/pots.md',
       'skill://tea/scripts/boil.sh',
     ]);
@@ -58,6 +59,17 @@ describe('the MCP server', () => {
       'scripts',
     ]);
     await expect(skills.get('skill://none/SKILL.md')).rejects.toThrow(/No skill/u);
+  });
+
+  it('W22 bytes that are no text come as they are, and what is no message on its input costs nothing', async () => {
+    const pith = await kernelWith();
+    const { client, call, write } = await connected(pith);
+    write('no message\n{"jsonrpc":"2.0"}\n[]\n\u0000\n');
+    expect((await client.readResource({ uri: 'skill://tea/assets/leaf.bin' })).contents).toMatchObject([{ blob: 'AP8B' }]);
+    expect((await call('read_skill_resource', { skill_id: 'tea', path: 'assets/leaf.bin' })).text).toBe(
+      'A binary file of 3 bytes. Its bytes are a resource of this server.',
+    );
+    expect(await call('read_skill', { skill_id: 7 })).toMatchObject({ isError: true, text: expect.stringContaining('wrong arguments') });
   });
 
   it('W22 recipes are prompts, with their arguments', async () => {

@@ -90,4 +90,32 @@ describe('the MCP server over HTTP', () => {
     await transport.terminateSession();
     expect((await here.request('/mcp', { ...list(session), token: ada })).status).toBe(404);
   });
+
+  it('W22 keeps twenty sessions of one person, and ends the one that was quiet for longest', async () => {
+    const here = await served();
+    const [ada, eve] = [await here.token({ userId: 'ada' }), await here.token({ userId: 'eve' })];
+    const headers = { accept: 'application/json, text/event-stream' };
+    const initialize = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    };
+    const begin = async (token: string) =>
+      (await here.request('/mcp', { method: 'POST', headers, token, json: initialize })).headers['mcp-session-id']!;
+    const list = async (id: string, token: string) =>
+      (
+        await here.request('/mcp', {
+          method: 'POST',
+          headers: { ...headers, 'mcp-session-id': id },
+          token,
+          json: { jsonrpc: '2.0', id: 2, method: 'ping' },
+        })
+      ).status;
+    const [first, second, others] = [await begin(ada), await begin(ada), await begin(eve)];
+    for (let more = 2; more < 20; more += 1) await begin(ada);
+    expect(await list(first, ada)).toBe(200); // and so it was used last
+    await begin(ada);
+    expect([await list(first, ada), await list(second, ada), await list(others, eve)]).toEqual([200, 404, 200]);
+  });
 });
