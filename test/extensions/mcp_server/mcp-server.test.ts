@@ -55,6 +55,7 @@ describe('the MCP server', () => {
     expect(await skills.read(tea, 'references/pots.md')).toMatchObject({ text: 'Use a warm pot.\n', verified: true });
     expect((await skills.readDirectory('skill://tea')).resources.map(({ name }) => name).toSorted()).toEqual([
       'SKILL.md',
+      'assets',
       'references',
       'scripts',
     ]);
