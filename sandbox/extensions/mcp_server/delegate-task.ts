@@ -1,9 +1,12 @@
 import { ulid } from 'ulid';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { PithError, z, type TurnEvent } from 'pith';
+import { Conversations, PithError, z, type TurnEvent } from 'pith';
 import { didYouMean, printableLine } from '@pith/plain-text';
 import { CHANNEL } from './served.ts';
 import { servedTool, type CallInfo, type ServedTool, type ToolPorts } from './served-tool.ts';
+
+/** What the names of threads begin with that calls began. */
+const THREADS = `${CHANNEL}-`;
 
 /** Hands a task to an agent, in a thread of its own. Each of its calls passes the gate, as in a chat. */
 export function delegateTask(ports: ToolPorts): ServedTool {
@@ -22,27 +25,18 @@ export function delegateTask(ports: ToolPorts): ServedTool {
     }),
     async call({ task, agent: id, thread }, about) {
       await allowed(ports, id);
-      if (thread !== undefined && !isOf(ports, thread))
+      if (thread !== undefined && !(await isOwn(ports, thread)))
         throw new PithError('thread_unknown', `there is no thread '${printableLine(thread, 100)}'`, { cure: 'leave it out' });
       if (task === undefined && thread === undefined)
         throw new PithError('input_invalid', 'there is neither a task nor a thread to go on in', { cure: 'say what to do in task' });
-      return turn(ports, { agent: id, task, thread: thread ?? threadOf(ports) }, about);
+      return turn(ports, { agent: id, task, thread: thread ?? `${THREADS}${ulid()}` }, about);
     },
   });
 }
 
-/** Names of threads carry their owner: nobody goes on in one of another person. */
-function threadOf(ports: ToolPorts): string {
-  return `${startOf(ports)}${ulid()}`;
-}
-
-function isOf(ports: ToolPorts, thread: string): boolean {
-  const start = startOf(ports);
-  return thread.startsWith(start) && /^[0-9A-HJKMNP-TV-Z]{26}$/u.test(thread.slice(start.length));
-}
-
-function startOf({ served: { userId } }: ToolPorts): string {
-  return `${CHANNEL}:${encodeURIComponent(userId)}:`;
+/** A thread of another person is as unknown as none, and so is one that no call began. */
+async function isOwn({ context, served }: ToolPorts, thread: string): Promise<boolean> {
+  return thread.startsWith(THREADS) && (await context.use(Conversations).find(thread))?.userId === served.userId;
 }
 
 /** The served agent, and those to which it hands tasks itself. */

@@ -59,7 +59,21 @@ export class HttpEndpoint implements RouteProvider {
     const response = isOlder
       ? await this.#sessions.answer(request, { userId, body })
       : await handler.fetch(request, { parsedBody: body, authInfo: { token: '', clientId: userId, scopes: [] } });
-    const stream = response.body as AsyncIterable<Uint8Array> | null;
-    return { status: response.status, headers: Object.fromEntries(response.headers), ...(stream !== null && { body: stream }) };
+    const headersOf = Object.fromEntries(response.headers);
+    return { status: response.status, headers: headersOf, ...(response.body !== null && { body: partsOf(response.body, signal) }) };
+  }
+}
+
+/** Ends at once when `signal` aborts, also while nothing comes. */
+async function* partsOf(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  const reader = body.getReader();
+  const stop = (): void => void reader.cancel().catch(() => undefined); // it has ended by itself
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stop();
   }
 }
