@@ -2,7 +2,7 @@ import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import { messageOf, z, type ExtensionContext } from 'pith';
 import { oncePromised } from '@pith/promises';
 import type { Route, RouteAnswer, RouteProvider, RouteRequest } from 'pith/http';
-import { agentFor, announce, serverFor } from './offer.ts';
+import { agentFor, announce, type Clients, connectedClients, serverFor } from './offer.ts';
 import { Sessions } from './sessions.ts';
 
 const PATH = '/mcp';
@@ -24,12 +24,18 @@ export class HttpEndpoint implements RouteProvider {
         onerror: (error) => context.logger.warn('an MCP client', { error: messageOf(error) }),
       });
       context.own(() => handler.close());
-      context.own(
-        announce(context, () => {
+      const withSessions = connectedClients(() => this.#sessions.servers());
+      const clients: Clients = {
+        skillsChanged() {
           handler.notify.resourcesChanged();
-          return this.#sessions.servers();
-        }),
-      );
+          withSessions.skillsChanged();
+        },
+        toolsChanged() {
+          handler.notify.toolsChanged();
+          withSessions.toolsChanged();
+        },
+      };
+      context.own(announce(context, clients));
       return handler;
     });
     context.own(() => this.#sessions.close());

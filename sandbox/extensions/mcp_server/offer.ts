@@ -21,7 +21,7 @@ export async function serverFor(context: ExtensionContext, served: Served): Prom
   const shelf = library === undefined ? null : new SkillShelf(library, served.agent);
   const mcp = new McpServer(
     { name: 'pith', title: 'Pith', version: '1.0.0' },
-    { ...(shelf !== null && { instructions: INSTRUCTIONS }), capabilities: { tools: {} } },
+    { ...(shelf !== null && { instructions: INSTRUCTIONS }), capabilities: { tools: { listChanged: true } } },
   );
   const { server } = mcp;
   const tools = () => toolsOf({ context, served, shelf, saved: context.find(SavedSkills)[0] ?? null });
@@ -69,11 +69,33 @@ export async function serverFor(context: ExtensionContext, served: Served): Prom
   return mcp;
 }
 
-/** Tells clients that skills have come, differ or are gone. Returns what ends it. */
-export function announce({ events }: ExtensionContext, connected: () => Iterable<McpServer>): () => void {
-  return events.handle(skillsChanged, () => {
-    for (const mcp of connected()) if (mcp.isConnected()) void mcp.server.sendResourceListChanged().catch(() => undefined); // a client that has left misses nothing
+/** Tells clients that skills, or saved skills that are tools, are others now. Returns what ends it. */
+export function announce(context: ExtensionContext, clients: Clients): () => void {
+  const skills = context.events.handle(skillsChanged, () => clients.skillsChanged());
+  const tools = context.events.handle('provider.changed', ({ extensionId, protocol }) => {
+    if (protocol === 'tool' && context.find(SavedSkills)[0]?.extensionId === extensionId) clients.toolsChanged();
   });
+  return () => {
+    skills();
+    tools();
+  };
+}
+
+/** Those that are connected now. */
+export interface Clients {
+  skillsChanged(): void;
+  toolsChanged(): void;
+}
+
+/** Clients that have a connection. One that has just left misses nothing. */
+export function connectedClients(servers: () => Iterable<McpServer>): Clients {
+  const each = (send: (mcp: McpServer) => Promise<void>) => {
+    for (const mcp of servers()) if (mcp.isConnected()) void send(mcp).catch(() => undefined);
+  };
+  return {
+    skillsChanged: () => each(({ server }) => server.sendResourceListChanged()),
+    toolsChanged: () => each(({ server }) => server.sendToolListChanged()),
+  };
 }
 
 /** The agent of a connection: the one that is named, or the default agent. */

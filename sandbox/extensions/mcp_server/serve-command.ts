@@ -3,7 +3,7 @@ import { Readable, Writable } from 'node:stream';
 import { messageOf, PithError, type Command, type CommandIO, type ExtensionContext, type JsonValue } from 'pith';
 import { printableJson } from '@pith/plain-text';
 import type { McpServer } from '@modelcontextprotocol/server';
-import { agentFor, announce, serverFor } from './offer.ts';
+import { agentFor, announce, connectedClients, serverFor } from './offer.ts';
 import type { Served } from './served.ts';
 
 /** `pith mcp serve`: a client starts it, and talks with it over stdin and stdout until it closes stdin. */
@@ -52,7 +52,10 @@ async function serve(context: ExtensionContext, io: CommandIO, served: Served, s
     return mcp;
   };
   const connection = serveStdio(serving, { transport, onerror: log });
-  const silence = announce(context, () => servers);
+  const silence = announce(
+    context,
+    connectedClients(() => servers),
+  );
   const ended = new AbortController();
   const over = AbortSignal.any([signal, ended.signal]);
   input.once('close', () => ended.abort());

@@ -1,7 +1,9 @@
 import path from 'node:path';
 import type { AgentSpec } from 'pith';
+import { printableLine } from '@pith/plain-text';
 import { isCaseOfSkill } from '@pith/safe-files';
-import type { FoundSkills, SkillLibrary, SkillRecord, SkillText } from 'pith/skill_registry';
+import { listResources } from '@pith/skill-files';
+import type { FoundSkills, SkillLibrary, SkillRecord } from 'pith/skill_registry';
 
 /** Of one file, and of all files of one skill. */
 const MOST_BYTES = 16 * 1024 * 1024;
@@ -28,8 +30,18 @@ export class SkillShelf {
     return this.library.search(query, { k: most, agent: this.agent }, signal);
   }
 
-  body(skill: SkillRecord): Promise<SkillText> {
-    return this.library.readBody(refOf(skill));
+  /** What follows its frontmatter, and the names of its files; where it lies on this machine is nobody's business. */
+  async instructions(skill: SkillRecord): Promise<string> {
+    const { body, sha256, stale } = await this.library.readBody(refOf(skill));
+    const { entries, total } = await listResources(skill.realDirectory);
+    return [
+      `[Skill: ${printableLine(skill.id)}, sha256 ${sha256}]`,
+      ...(stale === undefined ? [] : [`note: ${stale}`]),
+      body,
+      ...(total === 0
+        ? []
+        : [`[Its files: ${entries.map((each) => printableLine(each.path)).join(', ')}${total > entries.length ? ', and more' : ''}]`]),
+    ].join('\n');
   }
 
   /** null: it has no such file that a model may read. Scripts are files like others. */

@@ -43,7 +43,7 @@ function skillTools(shelf: SkillShelf): readonly ServedTool[] {
       description: 'Reads the instructions of a skill, and the names of its other files.',
       isReadOnly: true,
       input: z.object({ skill_id: skill }),
-      call: async ({ skill_id: id }) => textResult((await shelf.body(await found(shelf, id))).envelope),
+      call: async ({ skill_id: id }) => textResult(await shelf.instructions(await found(shelf, id))),
     }),
     servedTool({
       name: 'read_skill_resource',

@@ -21,8 +21,12 @@ describe('the MCP server', () => {
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(['list_skills', 'read_skill', 'read_skill_resource', 'delegate_task']);
     expect((await call('list_skills')).text).toMatch(/^2 of 2 skills, by id:\n.*coffee.*\n.*tea/u);
-    expect((await call('read_skill', { skill_id: 'tea' })).text).toContain('Boil water first.');
     expect(await call('read_skill_resource', { skill_id: 'tea', path: 'references/pots.md' })).toMatchObject({ text: 'Use a warm pot.\n' });
+    const read = (await call('read_skill', { skill_id: 'tea' })).text;
+    expect(read).toMatch(
+      /^\[Skill: tea, sha256 [0-9a-f]{64}\]\n\s*Boil water first\.\n\s*\[Its files: assets\/leaf\.bin, references\/pots\.md, scripts\/boil\.sh\]$/u,
+    );
+    expect(read).not.toContain(pith.sandbox);
     expect(await call('read_skill', { skill_id: 'tee' })).toMatchObject({ isError: true, text: expect.stringContaining('nearest: tea') });
   });
 
@@ -71,6 +75,18 @@ describe('the MCP server', () => {
       'A binary file of 3 bytes. Its bytes are a resource of this server.',
     );
     expect(await call('read_skill', { skill_id: 7 })).toMatchObject({ isError: true, text: expect.stringContaining('wrong arguments') });
+  });
+
+  it('W24 a skill that cannot be published whole is not listed by the extension, and is read all the same', async () => {
+    const many = Object.fromEntries(Array.from({ length: 512 }, (_, at) => [`skills/coffee/data/${at}.txt`, 'x']));
+    const pith = await kernelWith([], { files: { ...many, 'skills/tea/SKILL.md': skillFile('Earl Grey', 'Has another name.', 'Steep.') } });
+    const { client, call } = await connected(pith);
+    const skills = new SkillsClient(client);
+    expect((await skills.list()).skills).toEqual([]);
+    await expect(skills.get('skill://coffee/SKILL.md')).rejects.toThrow(/No skill/u);
+    expect((await client.listResources()).resources).toHaveLength(2);
+    expect((await call('read_skill', { skill_id: 'tea' })).text).toContain('Steep.');
+    expect((await client.readResource({ uri: 'skill://coffee/data/511.txt' })).contents).toMatchObject([{ text: 'x' }]);
   });
 
   it('W22 recipes are prompts, with their arguments', async () => {
@@ -158,7 +174,10 @@ describe('the MCP server', () => {
     const ada = await connected(pith, { userId: 'ada' });
     const names = async ({ client }: typeof ada) => (await client.listTools()).tools.map(({ name }) => name);
     expect(await names(ada)).not.toContain('greet');
+    let heard = 0;
+    ada.client.setNotificationHandler('notifications/tools/list_changed', () => void (heard += 1));
     await as('ada', 'saved expose greet on');
+    await expect.poll(() => heard).toBeGreaterThan(0);
     const tool = (await ada.client.listTools()).tools.find(({ name }) => name === 'greet');
     expect(tool).toMatchObject({ description: 'Greets.', inputSchema: { required: ['who'], properties: { who: { type: 'string' } } } });
     expect(await ada.call('greet', {})).toMatchObject({ isError: true, text: expect.stringContaining('who') });
