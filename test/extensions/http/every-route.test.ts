@@ -32,7 +32,7 @@ describe('every route of what ships', () => {
       expected.push(`${nameOf(route)}: ${what}: ${status} ${code}`);
       found.push(`${nameOf(route)}: ${what}: ${answer.status} ${error?.code}`);
     };
-    for (const [at, route] of routes.entries()) {
+    for (const route of routes) {
       const { need, method, fromServers, body, upload = [], mostBytes = 256 * 1024 } = route;
       await check(route, 'another host', { token: admin, headers: { host: 'evil.example' } }, 421, 'host_unknown');
       if (need !== 'public') {
