@@ -84,11 +84,7 @@ export interface Conversations {
     readonly threads: readonly { readonly id: string; readonly userId: string; readonly removed: boolean; readonly asked: boolean }[];
   }>;
   /** Those that are open, oldest first; with `id` that one, also once it is answered. */
-  questions(asked: {
-    readonly userId?: string;
-    readonly threadId?: string;
-    readonly id?: string;
-  }): Promise<readonly ConversationQuestion[]>;
+  questions(asked: Partial<Record<'userId' | 'threadId' | 'id', string>>): Promise<readonly ConversationQuestion[]>;
   /** Rejects as `pith approvals`. `attended`: a process that shows the question goes on with the turn; else who answers resumes it. */
   answer(
     id: string,
