@@ -62,7 +62,7 @@ export function checkedAttachments(attachments: readonly Attachment[]): readonly
 export function checkedHistory(history: readonly Message[]): readonly Message[] {
   return history.map((message, at) => {
     if (message.role === 'system' || !isMessage(message))
-      throw new PithError('usage', `the history cannot be sent: entry ${at} is no message of a user, an assistant or a tool`);
+      throw new PithError('usage', `the history cannot be sent: entry ${at} must be a message of a user, an assistant or a tool`);
     const { role, content } = message;
     return { role, content: content.map((part) => plainPart(part, at)) } as Message;
   });

@@ -49,6 +49,7 @@ export default class Programs implements ToolProvider {
         input: z.looseObject({}),
         effect: 'read', // asking for its result changes nothing: what the program does is the program's
         optIn: true,
+        permission: { authoring: 'admin', safeToShare: false },
         execute: (input, { turn, callId = '', idempotencyKey }) => {
           const id = programCallId(turn.threadId, idempotencyKey);
           const result = this.#calls.get(turn.threadId)?.take(callId, { id, input: input as never });
