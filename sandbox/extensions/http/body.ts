@@ -1,6 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Clock } from 'pith';
 
+/** A request as Node has it. */
+export type Incoming = IncomingMessage;
+
 /** The time limit for a body: a slow one would keep its connection open for minutes. */
 export const BODY_MS = 30_000;
 /** What is read and dropped of a body that is refused, so that its sender reads the answer before the connection ends. */
@@ -8,12 +11,12 @@ const MOST_DROPPED = 1024 * 1024;
 const DROP_MS = 2000;
 
 /** Whether a request has a body, empty or not. */
-export function hasBody({ headers }: IncomingMessage): boolean {
+export function hasBody({ headers }: Incoming): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** The body; or why it cannot be had. `gone`: the sender left. */
-export async function readBody(incoming: IncomingMessage, most: number, clock: Clock): Promise<Uint8Array | 'too large' | 'late' | 'gone'> {
+export async function readBody(incoming: Incoming, most: number, clock: Clock): Promise<Uint8Array | 'too large' | 'late' | 'gone'> {
   if (Number(incoming.headers['content-length'] ?? 0) > most) return 'too large';
   const parts: Uint8Array[] = [];
   let length = 0;
@@ -36,7 +39,7 @@ export async function readBody(incoming: IncomingMessage, most: number, clock: C
 }
 
 /** Reads on for a while after a refusal, then closes the connection. */
-export function dropRest(incoming: IncomingMessage, clock: Clock): void {
+export function dropRest(incoming: Incoming, clock: Clock): void {
   let dropped = 0;
   const close = (): void => void incoming.socket.destroy();
   const cancel = clock.after(DROP_MS, close);

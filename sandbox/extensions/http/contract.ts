@@ -42,7 +42,7 @@ export interface RouteRequest {
   readonly path: string;
   /** Decoded; the value of `{name}` may have slashes. */
   readonly params: Readonly<Record<string, string>>;
-  /** By its schema; without one, texts. */
+  /** By its schema; without one, texts. A name that comes several times has a list. */
   readonly query: Readonly<Record<string, unknown>>;
   /** Names are in lower case. Without those that carry a token or a session. */
   readonly headers: Readonly<Record<string, string>>;

@@ -69,6 +69,7 @@ export class Listener {
   async #handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const leaving = new AbortController();
     this.#open.set(leaving, null);
+    outgoing.on('error', () => undefined); // the client left while something was written
     outgoing.once('close', () => {
       this.#open.delete(leaving);
       if (!outgoing.writableFinished) leaving.abort();
@@ -103,7 +104,9 @@ export class Listener {
     if (!isStream) {
       const isBare = status === 204 || status === 304;
       outgoing.writeHead(status, isBare ? headers : { ...headers, 'content-length': Buffer.byteLength(body ?? '') });
-      outgoing.end(isBare || incoming.method === 'HEAD' ? undefined : body);
+      const isSent = !isBare && incoming.method !== 'HEAD' && body !== undefined;
+      if (isSent && !outgoing.write(body)) await this.#drained(outgoing);
+      outgoing.end();
       return;
     }
     const parts = body[Symbol.asyncIterator]();

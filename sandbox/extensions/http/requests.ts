@@ -1,9 +1,8 @@
 import { underTraceparent } from '@pith/genai-spans';
 import { isWithin } from '@pith/address-ranges';
 import { keepNewest, sha256 } from '@pith/plain-data';
-import type { IncomingMessage } from 'node:http';
 import { messageOf, type Clock, type Logger } from 'pith';
-import { hasBody, readBody } from './body.ts';
+import { hasBody, type Incoming, readBody } from './body.ts';
 import type { Config } from './config.ts';
 import type { Caller, Need, Route, RouteAnswer, RouteRequest } from './contract.ts';
 import { failure, failureOf, INTERNAL, UNKNOWN } from './failures.ts';
@@ -57,7 +56,7 @@ export class Requests {
   constructor(private readonly ports: RequestPorts) {}
 
   /** `found`: called with the extension that will answer, before it is asked. */
-  async answer(incoming: IncomingMessage, signal: AbortSignal, found: (extensionId: string | null) => void): Promise<RouteAnswer> {
+  async answer(incoming: Incoming, signal: AbortSignal, found: (extensionId: string | null) => void): Promise<RouteAnswer> {
     const arrival = arrivalOf(incoming, this.ports.config);
     const { origin } = arrival.headers;
     const answer = await this.#answer(incoming, arrival, signal, found);
@@ -69,7 +68,7 @@ export class Requests {
   }
 
   async #answer(
-    incoming: IncomingMessage,
+    incoming: Incoming,
     arrival: Arrival,
     signal: AbortSignal,
     taken: (extensionId: string | null) => void,
@@ -144,7 +143,7 @@ export class Requests {
 
   /** The request as its route states it, or why it is not that. */
   async #read(
-    incoming: IncomingMessage,
+    incoming: Incoming,
     arrival: Arrival,
     { route, params }: Found,
     signal: AbortSignal,
@@ -200,7 +199,7 @@ export function tooMany(seconds: number, why: string): RouteAnswer {
   return failure(429, 'limit_reached', why, { headers: { 'retry-after': String(seconds) } });
 }
 
-function arrivalOf({ method = 'GET', url = '', headers: given, socket }: IncomingMessage, config: Config): Arrival {
+function arrivalOf({ method = 'GET', url = '', headers: given, socket }: Incoming, config: Config): Arrival {
   const headers = Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, typeof value === 'string' ? value : value.join(', ')]],

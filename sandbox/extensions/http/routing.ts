@@ -1,3 +1,4 @@
+import { printableLine } from '@pith/plain-text';
 import { messageOf, type Logger, type Remote } from 'pith';
 import type { Credential } from './tokens.ts';
 import type { Route, RouteAnswer, RouteProvider, RouteRequest } from './contract.ts';
@@ -81,32 +82,25 @@ export class RouteTable {
 
   /** Of two equal routes the first is taken. A provider that fails costs only its own; `incomplete` is called then. */
   async #collect(providers: readonly Remote<RouteProvider>[], incomplete: () => void): Promise<Routes> {
-    const listed = await Promise.all(providers.map((provider) => this.#routesOf(provider)));
+    const listed = await Promise.all(providers.map((provider) => this.#entriesOf(provider)));
     const taken = new Map(this.own.map((entry) => [shapeOf(entry), entry]));
-    for (const [at, routes] of listed.entries()) {
-      const provider = providers[at] as Remote<RouteProvider>;
-      const { extensionId } = provider;
-      const by: Answerer = { extensionId, answer: (request) => provider.answer(request) };
-      for (const route of routes ?? []) {
-        const entry = { route, segments: segmentsOf(route.path), by };
-        const first = taken.get(shapeOf(entry));
-        const why = first === undefined ? whyUnusable(entry) : `${first.by.extensionId ?? 'http'} answers it already`;
-        if (why === null) taken.set(shapeOf(entry), entry);
-        else this.logger.warn('a route was left out', { extension: extensionId, route: nameOf(route), why });
-      }
+    for (const entry of listed.flatMap((entries) => entries ?? [])) {
+      const first = taken.get(shapeOf(entry));
+      const why = first === undefined ? whyUnusable(entry) : `${first.by.extensionId ?? 'http'} answers it already`;
+      if (why === null) taken.set(shapeOf(entry), entry);
+      else this.logger.warn('a route was left out', { extension: entry.by.extensionId, route: nameOf(entry.route), why });
     }
     if (listed.includes(null)) incomplete();
     return new Routes([...taken.values()]);
   }
 
-  async #routesOf(provider: Remote<RouteProvider>): Promise<readonly Route[] | null> {
+  async #entriesOf(provider: Remote<RouteProvider>): Promise<readonly Entry[] | null> {
+    const { extensionId } = provider;
+    const by: Answerer = { extensionId, answer: (request) => provider.answer(request) };
     try {
-      return await provider.routes();
+      return (await provider.routes()).map((route) => ({ route, segments: segmentsOf(route.path), by }));
     } catch (error) {
-      this.logger.warn('an extension does not say which requests it answers', {
-        extension: provider.extensionId,
-        reason: messageOf(error),
-      });
+      this.logger.warn('an extension does not say which requests it answers', { extension: extensionId, reason: messageOf(error) });
       return null;
     }
   }
@@ -122,7 +116,7 @@ export function nameOf({ method, path }: Route): string {
 
 /**
  * The decoded segments of a path, the last one empty after a slash; null where two programs could read it as two paths: it has an empty
- * segment, `.`, `..`, a backslash or a control character, also encoded.
+ * segment, `.`, `..`, a backslash or a character that nobody sees, also encoded.
  */
 export function readPath(path: string): readonly string[] | null {
   if (!path.startsWith('/')) return null;
@@ -130,8 +124,8 @@ export function readPath(path: string): readonly string[] | null {
   const segments = raw.map(decoded);
   const isPlain = (text: string | null, at: number): text is string =>
     text !== null &&
-    // oxlint-disable-next-line no-control-regex
-    !/[\\\u0000-\u001f\u007f]/.test(text) &&
+    !text.includes('\\') &&
+    printableLine(text) === text &&
     ((text === '' && at === raw.length - 1) || !text.split('/').some((part) => /^\.{0,2}$/.test(part)));
   return segments.every(isPlain) ? segments : null;
 }

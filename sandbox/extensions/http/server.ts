@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { guardedFetch } from '@pith/guarded-fetch';
 import { fieldsOf, sha256 } from '@pith/plain-data';
 import { type ExtensionContext, Places, PithError } from 'pith';
 import type { Config } from './config.ts';
@@ -66,18 +67,15 @@ export async function runServer(context: Context, tokens: Tokens, signal: AbortS
 }
 
 /** The address of the server that listens now for this sandbox, whichever process it is; null: none does. */
-export async function listeningAddress({ kv, clock }: Pick<Context, 'kv' | 'clock'>): Promise<string | null> {
+export async function listeningAddress({ kv }: Pick<Context, 'kv'>): Promise<string | null> {
   const { address, instance } = fieldsOf(await kv.get(LISTENING));
   if (typeof address !== 'string' || typeof instance !== 'string') return null;
-  const late = new AbortController();
-  const cancel = clock.after(ASK_MS, () => late.abort());
+  const ask = guardedFetch({ allow: [address], elsewhere: 'refused', timeoutMs: ASK_MS });
   try {
-    const { headers } = await fetch(`${address}/health`, { signal: late.signal, redirect: 'manual' });
+    const { headers } = await ask(`${address}/health`, { redirect: 'manual' });
     return headers.get('x-pith-instance') === instance ? address : null;
   } catch {
     return null; // nothing answers there
-  } finally {
-    cancel();
   }
 }
 

@@ -37,8 +37,8 @@ describe('every route of what ships', () => {
       await check(route, 'another host', { token: admin, headers: { host: 'evil.example' } }, 421, 'host_unknown');
       if (need !== 'public') {
         await check(route, 'no token', {}, 401, 'token_needed');
-        const address = { headers: { 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1', authorization: 'Basic bG9jYWw6' } };
-        await check(route, 'an address instead of a token', { ...address, from: '127.0.0.9' }, 401, 'token_needed');
+        const headers = { 'x-forwarded-for': '127.0.0.1', 'x-real-ip': '127.0.0.1', 'x-pith-user': 'local' };
+        await check(route, 'an address and a name', { headers }, 401, 'token_needed');
       }
       if (need === 'approve' || need === 'admin') await check(route, 'a token for chats', { token: chat }, 403, 'not_allowed');
       if (need === 'admin') await check(route, 'a token for answers', { token: approve }, 403, 'not_allowed');
@@ -49,7 +49,13 @@ describe('every route of what ships', () => {
       if (method === 'GET') continue;
       for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x'])
         if (!upload.includes(type.split(';')[0] ?? ''))
-          await check(route, type, { token: admin, body: '{}', headers: { 'content-type': type } }, 415, 'type_unknown');
+          await check(
+            route,
+            type,
+            { token: admin, body: '{}', headers: { 'content-type': type, 'content-length': 2 } },
+            415,
+            'type_unknown',
+          );
       const type = body === undefined ? upload[0] : 'application/json';
       if (type === undefined) continue;
       const tooLong = { 'content-type': type, 'content-length': String(mostBytes + 1) };

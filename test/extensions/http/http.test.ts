@@ -83,7 +83,7 @@ describe('the listener of pith serve', () => {
         route: 'POST /echo/{one}/{two}',
         path: '/echo/a%2Fb/%E2%82%AC',
         params: { one: 'a/b', two: '€' },
-        query: { q: '3' },
+        query: { q: ['1 2', '3'] },
         headers: { 'x-mixed': 'v' },
         bytes: 'é',
         address: '127.0.0.1',
@@ -126,7 +126,7 @@ describe('the listener of pith serve', () => {
     expect((await request('/echo')).status).toBe(200);
   });
 
-  it('ends a body that is too slow, and logs no error where one is broken off', async () => {
+  it('W31 ends a body that is too slow, and logs no error where one is broken off', async () => {
     const clock = fakeClock(Date.now());
     const { pith, request, port, log } = await served({}, { clock });
     const at = await port();
@@ -156,6 +156,7 @@ describe('the listener of pith serve', () => {
       ...routes('aaa', ['GET /both', 'GET /left', 'GET /each/{id}']),
       ...routes('bbb', ['GET /both', 'GET /right', 'GET /each/{name}', 'POST /both']),
       ...routesOf('ab', "async routes() { throw new Error('broken'); }\nasync answer() {}"),
+      ...routesOf('odder', 'async routes() { return [{}]; }\nasync answer() {}'),
       ...routes('odd', ['GET no-slash', 'GET /{a}/{a}', 'GET /{rest...}/more'], { more: { need: 'public' } }),
       ...routes('hook', ['POST /hook'], { more: { need: 'user', fromServers: true } }),
     };
