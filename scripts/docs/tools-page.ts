@@ -9,6 +9,7 @@ import { delegateTask, listAgents } from '../../sandbox/extensions/delegation/to
 import { extensionTools } from '../../sandbox/extensions/extension_builder/tools/extension-tools.ts';
 import { skillTools as stagedSkillTools } from '../../sandbox/extensions/extension_builder/tools/skill-tools.ts';
 import { kvTools } from '../../sandbox/extensions/kv/tools.ts';
+import { programTool } from '../../sandbox/extensions/program_turns/program-tool.ts';
 import { changeTools } from '../../sandbox/extensions/project_tools/changes/change-tools.ts';
 import { listFilesTool } from '../../sandbox/extensions/project_tools/files/list-files.ts';
 import { readFileTool } from '../../sandbox/extensions/project_tools/files/read-file.ts';
@@ -34,6 +35,7 @@ function shippedTools(): Readonly<Record<string, readonly Tool[]>> {
     delegation: [listAgents(NOTHING, NOTHING), delegateTask(NOTHING, NOTHING), ...createAgentTools(NOTHING, NOTHING)],
     extension_builder: [...extensionTools(NOTHING), ...stagedSkillTools(NOTHING)],
     kv: kvTools(NOTHING),
+    program_turns: [programTool(NOTHING)],
     project_tools: [
       readFileTool(NOTHING),
       listFilesTool(NOTHING),

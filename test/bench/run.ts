@@ -10,6 +10,7 @@ import { embed } from './embed.ts';
 import { durableEvents } from './events.ts';
 import { jobs } from './jobs.ts';
 import { codeIndexing } from './kernel-boot.ts';
+import { load } from './load.ts';
 import { loop } from './loop.ts';
 import type { Bench } from './measure.ts';
 import { processTier } from './process-tier.ts';
@@ -32,6 +33,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   events: durableEvents,
   jobs,
   streaming,
+  load,
   process: processTier,
 };
 

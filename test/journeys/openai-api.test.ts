@@ -1,3 +1,8 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { OpenAI } from 'openai';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
@@ -69,6 +74,29 @@ describe('the OpenAI-compatible interface of pith serve', () => {
       bodies()
         .at(-1)!
         .messages.filter(({ role }) => role === 'tool'),
+    ).toHaveLength(2);
+  });
+
+  it('W20 W30 the programs of the page run as they stand there', async () => {
+    const page = readFileSync('docs/programs.md', 'utf8');
+    const block = (language: string) =>
+      new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'mu').exec(page)![1]!.replaceAll('orchestrator', 'keeper');
+    const { token } = JSON.parse((await pithHere(['tokens', 'new', '--user', 'ada', '--json'], options())).out) as { token: string };
+    server.script({ text: 'Two.' }, { text: 'Two.' }, { text: 'It is the first.' });
+    const { base } = await serve();
+    const env = { ...process.env, PITH_TOKEN: token };
+    const here = (text: string) => text.replaceAll('http://127.0.0.1:7484/v1', base);
+    const run = promisify(execFile);
+    const { stdout } = await run('bash', ['-c', here(block('bash'))], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ choices: [{ message: { content: 'Two.' } }] });
+    const file = path.resolve(`node_modules/.programs-${process.pid}.mjs`); // where it finds the client
+    onTestFinished(() => rm(file));
+    await writeFile(file, here(block('js')));
+    expect((await run(process.execPath, [file], { env })).stdout).toBe('Two.\nIt is the first.\n');
+    expect(
+      bodies()
+        .at(-1)!
+        .messages.filter(({ role }) => role === 'user'),
     ).toHaveLength(2);
   });
 });

@@ -62,14 +62,17 @@ export function checkedAttachments(attachments: readonly Attachment[]): readonly
 export function checkedHistory(history: readonly Message[]): readonly Message[] {
   return history.map((message, at) => {
     if (message.role === 'system' || !isMessage(message))
-      throw new PithError('usage', `the history cannot be sent: entry ${at} is no message of a user, an assistant or a tool`);
+      throw new PithError('usage', `the history cannot be sent: entry ${at} must be a message of a user, an assistant or a tool`);
     const { role, content } = message;
-    const parts = content.map(({ providerOptions: _, ...part }) => (part.type === 'file' ? checkedFile(part, at) : part));
-    return { role, content: parts } as Message;
+    return { role, content: content.map((part) => plainPart(part, at)) } as Message;
   });
 }
 
-function checkedFile(part: Extract<UserMessage['content'][number], { type: 'file' }>, at: number) {
+type PartOfMessage = Exclude<Message, { role: 'system' }>['content'][number];
+
+function plainPart(given: PartOfMessage, at: number) {
+  const { providerOptions: _, ...part } = given;
+  if (part.type !== 'file') return part;
   const found = typeof part.data === 'string' ? checkedImage(part.data) : { why: 'it is not in base64' };
   if ('data' in found) return { ...part, ...found };
   throw new PithError('usage', `the history cannot be sent: the image in entry ${at}: ${found.why}`, { cure: 'leave it out' });

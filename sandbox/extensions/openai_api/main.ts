@@ -1,21 +1,25 @@
 import type { ExtensionContext } from 'pith';
 import { oncePromised } from '@pith/promises';
-import { RouteProvider } from 'pith/http';
+import { type Route, type RouteAnswer, RouteProvider, type RouteRequest } from 'pith/http';
 import { ProgramTurns } from 'pith/program_turns';
 
 /** Agents as models. All that a request needs is loaded with the first one. */
 export default class OpenAiApi {
-  constructor(context: ExtensionContext) {
-    const answer = oncePromised(async () =>
-      (await import('./requests.ts')).openAiRequests({
-        turns: context.use(ProgramTurns),
-        clock: context.clock,
-        database: context.database,
-      }),
-    );
-    context.provide(RouteProvider, {
-      routes: async () => (await import('./routes.ts')).openAiRoutes(),
-      answer: async (request) => (await answer())(request),
-    });
+  readonly #requests = oncePromised(async () => {
+    const { openAiRequests } = await import('./requests.ts');
+    const { clock, database } = this.context;
+    return openAiRequests({ turns: this.context.use(ProgramTurns), clock, database });
+  });
+
+  constructor(private readonly context: ExtensionContext) {
+    context.provide(RouteProvider, { routes: () => this.#routes(), answer: (request) => this.#answer(request) });
+  }
+
+  async #routes(): Promise<readonly Route[]> {
+    return (await import('./routes.ts')).openAiRoutes();
+  }
+
+  async #answer(request: RouteRequest): Promise<RouteAnswer> {
+    return (await this.#requests())(request);
   }
 }

@@ -170,7 +170,7 @@ async function begin(request: KnownRequest, { turns, clock }: Ports, asked: Aske
   return { head, threadId: value.threadId, headers: { 'x-pith-thread': value.threadId }, parts: parts(), end: () => end };
 }
 
-/** `named`: each event stands under its type. `keep`: awaited before an event is sent. */
+/** `named`: each event is sent with its type as its name. `keep`: awaited before an event is sent. */
 interface StreamForm {
   readonly named?: boolean;
   readonly last?: string;

@@ -21,7 +21,7 @@ export function readResponse(body: unknown): AskedResponse {
   const format = asked.text?.format;
   const functions = (asked.tools ?? []).map((tool, at) => {
     if (tool.type === 'function') return parsed(functionSchema(), tool);
-    throw refused(`tools[${at}].type`, `'${tool.type}' is no tool of a program`, "use 'function'");
+    throw refused(`tools[${at}].type`, `tools of the type '${tool.type}' cannot be used`, "use 'function'");
   });
   return {
     agent: asked.model,

@@ -1,24 +1,12 @@
-import {
-  Conversations,
-  defineTool,
-  type ExtensionContext,
-  PithError,
-  type Tool,
-  toolError,
-  toolResult,
-  type ToolProvider,
-  type TurnInfo,
-  z,
-} from 'pith';
+import { Conversations, type ExtensionContext, PithError, type Tool, type ToolProvider, type TurnInfo } from 'pith';
 import { untilAborted } from '@pith/promises';
-import { programCallId } from './call-ids.ts';
 import { type Config, configSchema, type ProgramTool, programToolsSchema } from './config.ts';
 import { type ProgramEvent, type ProgramRequest, ProgramTurns, type ProgramUser } from './contract.ts';
 import type { OpenCalls } from './open-calls.ts';
+import { programTool } from './program-tool.ts';
 
-/** The agent key with the tools of a program, and the one tool that stands for all of them. */
+/** The agent key with the tools of a program. */
 const KEY = 'program_tools';
-const TOOL = 'program_tool';
 
 /** Turns for programs: the tools of each are those that its request brings. */
 export default class Programs implements ToolProvider {
@@ -42,25 +30,12 @@ export default class Programs implements ToolProvider {
   }
 
   getTools(): readonly Tool[] {
-    return [
-      defineTool({
-        name: TOOL,
-        description: 'A tool of the program that talks with the agent. The program runs it.',
-        input: z.looseObject({}),
-        effect: 'read', // asking for its result changes nothing: what the program does is the program's
-        optIn: true,
-        execute: (input, { turn, callId = '', idempotencyKey }) => {
-          const id = programCallId(turn.threadId, idempotencyKey);
-          const result = this.#calls.get(turn.threadId)?.take(callId, { id, input: input as never });
-          return result === undefined ? toolError('awaiting_result', 'the program has not answered yet') : toolResult(result);
-        },
-      }),
-    ];
+    return [programTool(this.#calls)];
   }
 
   async getTurnTools({ agent }: TurnInfo) {
     const tools = (agent.keys[KEY] ?? []) as readonly ProgramTool[];
-    return tools.map(({ name, description, inputSchema }) => ({ tool: TOOL, name, description, inputSchema, elsewhere: true }));
+    return tools.map(({ name, description, inputSchema }) => ({ tool: 'program_tool', name, description, inputSchema, elsewhere: true }));
   }
 
   async #agents({ isAdmin }: ProgramUser) {
