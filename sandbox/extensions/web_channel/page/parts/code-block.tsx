@@ -1,0 +1,27 @@
+import { signal } from '@preact/signals';
+import type { VNode } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { CopyButton } from './copy-button.tsx';
+
+type Colours = typeof import('./colours.ts');
+
+/** Loaded with the first block of code. */
+const colours = signal<Colours | null>(null);
+
+export function CodeBlock({ code, language }: { readonly code: string; readonly language: string }): VNode {
+  useEffect(() => {
+    if (language !== '' && colours.value === null) void import('./colours.ts').then((module) => (colours.value = module));
+  }, [language]);
+  const { value } = colours;
+  return (
+    <figure class="code">
+      <figcaption>
+        <span>{language}</span>
+        <CopyButton text={code} />
+      </figcaption>
+      <pre tabIndex={0} aria-label={language === '' ? 'Code' : `Code in ${language}`}>
+        <code>{value === null ? code : value.coloured(code, language)}</code>
+      </pre>
+    </figure>
+  );
+}
