@@ -1,5 +1,6 @@
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { Confirmation } from './parts/confirm.tsx';
 import { followLink, place } from './router.ts';
 import { followEvents, isConnected } from './server/events.ts';
 import { begin, person, signOut } from './server/session.ts';
@@ -15,6 +16,7 @@ interface View {
 /** Each is a file of its own, loaded when it is opened. */
 const VIEWS: readonly View[] = [
   { path: '/chat', name: 'Chat', load: async () => (await import('./chat/chat.tsx')).Chat },
+  { path: '/skills', name: 'Skills', load: async () => (await import('./skills/skills.tsx')).Skills },
 ];
 
 export function Page(): VNode | null {
@@ -43,6 +45,7 @@ export function Page(): VNode | null {
         </button>
       </header>
       {view !== undefined && <Lazy key={view.path} load={view.load} />}
+      <Confirmation />
     </div>
   );
 }

@@ -36,7 +36,7 @@ export function followEvents(): void {
 }
 
 async function follow(): Promise<never> {
-  for (let failed = 0; ; ) {
+  for (let failed = 0; ;) {
     if (person.value) {
       running = new AbortController();
       const wasHeard = await listen(running).catch(() => false);
