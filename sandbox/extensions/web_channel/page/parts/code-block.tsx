@@ -1,16 +1,15 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
+import type { coloured as Coloured } from './colours.ts';
 import { CopyButton } from './copy-button.tsx';
 
-type Colours = typeof import('./colours.ts');
-
 /** Loaded with the first block of code. */
-const colours = signal<Colours | null>(null);
+const colours = signal<typeof Coloured | null>(null);
 
 export function CodeBlock({ code, language }: { readonly code: string; readonly language: string }): VNode {
   useEffect(() => {
-    if (language !== '' && colours.value === null) void import('./colours.ts').then((module) => (colours.value = module));
+    if (language !== '' && colours.value === null) void import('./colours.ts').then(({ coloured }) => (colours.value = coloured));
   }, [language]);
   const { value } = colours;
   return (
@@ -20,7 +19,7 @@ export function CodeBlock({ code, language }: { readonly code: string; readonly 
         <CopyButton text={code} />
       </figcaption>
       <pre tabIndex={0} aria-label={language === '' ? 'Code' : `Code in ${language}`}>
-        <code>{value === null ? code : value.coloured(code, language)}</code>
+        <code>{value === null ? code : value(code, language)}</code>
       </pre>
     </figure>
   );

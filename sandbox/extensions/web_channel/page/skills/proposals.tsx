@@ -6,7 +6,7 @@ import { Problem } from '../parts/problem.tsx';
 import { followLink, goTo, place } from '../router.ts';
 import { ApiError } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
-import { changesSkills } from './skills.tsx';
+import { changesSkills } from './skill.ts';
 
 interface Entry {
   readonly id: string;

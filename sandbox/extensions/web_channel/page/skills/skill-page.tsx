@@ -8,7 +8,7 @@ import { followLink, goTo } from '../router.ts';
 import { ApiError, read } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { person } from '../server/session.ts';
-import { changesSkills, type Skill } from './skills.tsx';
+import { changesSkills, type Skill } from './skill.ts';
 
 interface WholeSkill extends Skill {
   readonly body: string;

@@ -5,27 +5,13 @@ import { Problem } from '../parts/problem.tsx';
 import { followLink, goTo, place } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { person } from '../server/session.ts';
+import { changesSkills, type Skill } from './skill.ts';
 import { SkillPage } from './skill-page.tsx';
-
-export interface Skill {
-  readonly id: string;
-  readonly name: string;
-  readonly description: string;
-  readonly source: string;
-  readonly state: string;
-  readonly tokens: number;
-  readonly version?: string;
-  readonly reason?: string;
-  readonly tags?: readonly string[];
-}
 
 interface Proposal {
   readonly id: string;
   readonly status: string;
 }
-
-export const changesSkills = ({ data }: { readonly data: Readonly<Record<string, unknown>> }): boolean =>
-  data['kind'] === 'skills' || data['kind'] === 'proposals';
 
 /** Skills, and what is to be decided about them. */
 export function Skills(): VNode {
