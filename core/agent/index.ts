@@ -23,7 +23,9 @@ export {
   type PersonApprovals,
 } from './threads/approval.ts';
 export type { TracedTurn, TurnHead } from './threads/traces.ts';
-export { createThreadQueue } from './threads/queue.ts';
+export { createConversations } from './conversations.ts';
+export { conversationRows } from './threads/sqlite-conversations.ts';
+export { createThreadQueue, createThreadWork } from './threads/queue.ts';
 export { createThreadStores, type ThreadStores } from './threads/stores.ts';
 export type { ThreadLog } from './threads/thread-log.ts';
 export { sumOf } from './turn/call-tree.ts';

@@ -159,6 +159,12 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/thread-changes.ts')).branchThread,
   },
   {
+    path: 'threads stop',
+    description: 'Stop what an agent does in a conversation, in whichever process it runs',
+    arguments: [ID('The thread')],
+    load: async () => (await import('./commands/thread-changes.ts')).stopThread,
+  },
+  {
     path: 'threads delete',
     description: 'Delete a conversation and all its messages',
     arguments: [ID('The thread')],
@@ -378,7 +384,15 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'serve',
     description: 'Run the kernel and its services until Ctrl-C; restart it when it crashes',
-    options: [{ name: 'port', type: 'number', description: 'The port to listen on (default: extensions.http.port)' }],
+    options: [
+      { name: 'port', type: 'number', description: 'The port to listen on (default: extensions.http.port)' },
+      {
+        name: 'host',
+        type: 'string',
+        description:
+          'The address to listen on, such as 0.0.0.0: then other machines reach it, and somebody must have a token (default: extensions.http.host)',
+      },
+    ],
     only: 'command line',
     needs: 'line',
     load: async () => (await import('./serve/serve.ts')).serve,

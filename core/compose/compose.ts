@@ -4,7 +4,20 @@ import { userHome } from '../trust/index.ts';
 import { createRestarts, type Kernel, type KernelOptions } from './kernel.ts';
 import { createParts, type Get } from './parts.ts';
 import { readSandbox, settingsFor } from './sandbox-reading.ts';
-import { AGENTS, CLOCK, COMMANDS, DISCOVERED, EVENT_SERVICES, EVENTS, FINDINGS, HOST, JOBS, KERNEL, MODEL_ROUTER } from './tokens.ts';
+import {
+  AGENTS,
+  CLOCK,
+  COMMANDS,
+  CONVERSATIONS,
+  DISCOVERED,
+  EVENT_SERVICES,
+  EVENTS,
+  FINDINGS,
+  HOST,
+  JOBS,
+  KERNEL,
+  MODEL_ROUTER,
+} from './tokens.ts';
 import { PROBLEMS, SANDBOX, SCOPE, SOURCE, STOPPED, THREAD_STORES, WORKING } from './tokens.ts';
 
 /** Discovers and orders what the sandbox declares. Loads no code of extensions and opens no database. `parts`: with those that replace others. */
@@ -70,6 +83,7 @@ function kernelOf(get: Get): Kernel {
     get approvals() {
       return get(THREAD_STORES).approvals;
     },
+    conversations: get(CONVERSATIONS),
     get jobs() {
       return get(JOBS);
     },

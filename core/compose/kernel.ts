@@ -1,4 +1,4 @@
-import type { Command, Diagnostic, Events } from '../contract/index.ts';
+import type { Command, Conversations, Diagnostic, Events } from '../contract/index.ts';
 import type { DoctorReport } from './doctor.ts';
 import type { SandboxOptions } from './sandbox-reading.ts';
 import type { JobService } from '../durable/index.ts';
@@ -24,6 +24,8 @@ export interface Kernel {
   readonly threads: Threads;
   /** What people are asked, and their answers. Only a person's command may answer. */
   readonly approvals: PersonApprovals;
+  /** As extensions reach them; null: a program keeps them itself. */
+  readonly conversations: Conversations | null;
   /** Durable work, which a person sees and changes. */
   readonly jobs: Pick<JobService, 'store' | 'info' | 'wake'>;
   readonly host: Host;

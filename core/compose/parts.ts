@@ -3,7 +3,7 @@ import 'reflect-metadata';
 import { container, instancePerContainerCachingFactory, type DependencyContainer, type InjectionToken } from 'tsyringe';
 import { endpointOf, wantsContent } from '@pith/genai-spans';
 import { oncePromised, systemClock } from '@pith/promises';
-import { createAgents, createThreadStores, noticeOfQuestion, type Agents, type ThreadStores } from '../agent/index.ts';
+import { createAgents, createConversations, createThreadStores, noticeOfQuestion, type Agents, type ThreadStores } from '../agent/index.ts';
 import { askedAlways, isAdmin, packageRoot } from '../declarations/index.ts';
 import {
   createEventServices,
@@ -22,7 +22,21 @@ import { openPermissionsFile } from '../trust/index.ts';
 import { createFindings, loadNamedTools, toolNames } from './findings.ts';
 import { NewProblems } from './problems.ts';
 import { hostOptionsOf, sourceOf } from './sandbox-reading.ts';
-import { AGENTS, CLOCK, COMMANDS, DISCOVERED, EVENT_SERVICES, EVENTS, FINDINGS, HOST, JOBS, JOURNAL, LEASES, LOADER } from './tokens.ts';
+import {
+  AGENTS,
+  CLOCK,
+  COMMANDS,
+  CONVERSATIONS,
+  DISCOVERED,
+  EVENT_SERVICES,
+  EVENTS,
+  FINDINGS,
+  HOST,
+  JOBS,
+  JOURNAL,
+  LEASES,
+  LOADER,
+} from './tokens.ts';
 import { MODEL_ROUTER, PROBLEMS, PROCESS_TIER, SANDBOX, SCOPE, SERVICES, SOURCE, STOPPED, STORE } from './tokens.ts';
 import { THREAD_LOG, THREAD_STORES, TIER_OF, WIRE, WORKING } from './tokens.ts';
 
@@ -64,6 +78,7 @@ export function createParts(): DependencyContainer {
   part(parts, STOPPED, stopped, close);
   part(parts, THREAD_LOG, () => null);
   part(parts, THREAD_STORES, threadStores);
+  part(parts, CONVERSATIONS, (get) => (get(THREAD_LOG) === null ? createConversations(() => get(THREAD_STORES)) : null));
   part(parts, SERVICES, services);
   part(parts, HOST, host);
   part(parts, MODEL_ROUTER, modelRouter);
@@ -189,6 +204,7 @@ function host(get: Get): Host {
     tierOf: get(TIER_OF),
     wire: get(WIRE),
     commands: get(COMMANDS),
+    conversations: get(CONVERSATIONS) ?? undefined,
     isAdmin: (userId: string) => isAdmin(sandbox.settings.admins, userId),
     isGuest: sandbox.options.isGuest ?? false,
   };

@@ -1,6 +1,6 @@
 import type { InjectionToken } from 'tsyringe';
 import type { Agents, ThreadLog, ThreadStores } from '../agent/index.ts';
-import type { Clock, Command } from '../contract/index.ts';
+import type { Clock, Command, Conversations } from '../contract/index.ts';
 import type { Discovery } from '../declarations/index.ts';
 import type { EventServices, Jobs, Journal, StoppedExtensions } from '../durable/index.ts';
 import type { Bus, Host, HostOptions, Loader, ProcessTier, Rights, Scope, Services, TierKernel, Wire } from '../kernel/index.ts';
@@ -37,6 +37,8 @@ export const STOPPED: InjectionToken<StoppedExtensions> = Symbol('stopped extens
 /** Where a program keeps conversations itself; null: in `STORE`. */
 export const THREAD_LOG: InjectionToken<ThreadLog | null> = Symbol('log of threads');
 export const THREAD_STORES: InjectionToken<ThreadStores> = Symbol('threads and approvals');
+/** null: a program keeps conversations itself, and shows them. */
+export const CONVERSATIONS: InjectionToken<Conversations | null> = Symbol('conversations');
 export const SERVICES: InjectionToken<Services> = Symbol('services of extensions');
 export const HOST: InjectionToken<Host> = Symbol('host');
 export const MODEL_ROUTER: InjectionToken<ModelRouter> = Symbol('model router');

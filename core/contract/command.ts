@@ -96,4 +96,4 @@ export interface CommandProvider {
   getCommands(): readonly Command[] | Promise<readonly Command[]>;
 }
 
-export const CommandProvider = defineInProcess<CommandProvider>('command', { getCommands: method() });
+export const CommandProvider = defineInProcess<CommandProvider>('command', { getCommands: method({ byReference: true }) });

@@ -97,7 +97,7 @@ export interface Places {
   /** The user's home folder, where other tools keep their files; null where Pith was started without one. */
   readonly home: string | null;
   /** What the command line of `pith serve` asks for; null elsewhere. */
-  readonly serve: { readonly port: number | null } | null;
+  readonly serve: { readonly port: number | null; readonly host?: string } | null;
 }
 
 export const Places = defineProtocol<Places>('places', {

@@ -19,6 +19,7 @@
 export { z } from 'zod';
 
 export { CommandProvider, type Command, type CommandContext, type CommandInput, type CommandIO } from './command.ts';
+export { Conversations } from './conversations.ts';
 export { codeOf, messageOf, PithError, type Diagnostic, type JsonValue } from './errors.ts';
 export { defineTopic, type Delivery, type Events, type PublishOptions, type Topic, TopicMap } from './events.ts';
 export { Places, type Clock, type Extension, type ExtensionContext, type Logger } from './extension.ts';

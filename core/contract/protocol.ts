@@ -6,6 +6,7 @@ export interface Member<Kind extends 'method' | 'stream' | 'constant' = 'method'
   readonly timeoutMs?: number | null;
   /** The number of parameters before the AbortSignal, for methods that take one. */
   readonly signalAt?: number;
+  readonly byReference?: true; // arguments and answer may hold what JSON cannot say; of protocols in one process
 }
 
 type Facts = Omit<Member, 'kind'>;

@@ -313,9 +313,7 @@ export interface DeclarationProvider {
   declarations(id: string | null): Promise<readonly (DynamicDeclaration & { readonly digest: string })[]>;
 }
 
-export const DeclarationProvider = defineInProcess<DeclarationProvider>('declarations', {
-  declarations: method({ timeoutMs: 60_000 }),
-});
+export const DeclarationProvider = defineInProcess<DeclarationProvider>('declarations', { declarations: method({ timeoutMs: 60_000 }) });
 
 /** Bundles what an extension in the kernel's process declares: `context.use(Bundler)`. */
 export interface Bundler {

@@ -145,9 +145,13 @@ export const Tool = {
   },
 };
 
-/** A tool of one turn: the extension's own (mostly with `optIn`), described for this turn, or all of an extension that it declares. `onDemand`: `find_tools` gives it. */
+/**
+ * A tool of one turn: the extension's own (mostly with `optIn`), described for this turn, or all of an extension that it declares. `onDemand`:
+ * `find_tools` gives it. `name`: the model's name for it. `elsewhere`: somebody else runs it, and its error `awaiting_result` suspends the turn.
+ */
 export type TurnTool =
-  | { readonly tool: string; readonly description?: string; readonly inputSchema?: Tool['inputSchema']; readonly onDemand?: boolean }
+  | (Pick<Tool, 'inputSchema'> &
+      Partial<Record<'name' | 'description', string> & Record<'onDemand' | 'elsewhere', boolean>> & { readonly tool: string })
   | { readonly extension: string };
 
 /** Offers tools to the agents that list the extension in `uses_tools`. */

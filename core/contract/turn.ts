@@ -66,10 +66,9 @@ export interface TurnRequest {
   /** The user's text. Absent only together with `resume`. */
   readonly input?: string;
   /** Sent and stored with the text. `name` is the user's name for it: a path, `stdin`. */
-  readonly attachments?: readonly (
-    | { readonly name: string; readonly text: string }
-    | { readonly name: string; readonly image: ImageBytes }
-  )[];
+  readonly attachments?: readonly ({ readonly name: string } & ({ readonly text: string } | { readonly image: ImageBytes }))[];
+  /** What was said before, where the thread is new: messages of users, assistants and tools. */
+  readonly history?: readonly Message[];
   readonly threadId: string;
   readonly channelId?: string;
   /** The channel's id of the message, for its `react`; absent: the parent's. */

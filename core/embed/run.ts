@@ -3,13 +3,14 @@ import { type Approval, sumOf, type Usage } from '../agent/index.ts';
 import type { Kernel } from '../compose/index.ts';
 import type { OriginalRequest } from '../kernel/index.ts';
 import { DEFAULT_LIMITS } from '../trust/index.ts';
+import { answerInstructions, answerQuestion, valueIn } from '@pith/json-answers';
 import { keepAliveClock, untilAborted } from '@pith/promises';
 import { ANSWERS, isAnswer } from './checked-options.ts';
 import { EMBEDDED } from './embedded.ts';
 import { RunEvents } from './events.ts';
 import type { Apart, HeldThreads } from './held-threads.ts';
 import type { Approve, ApproveAnswer, Limits, Question, Run, RunOptions, RunResult } from './options.ts';
-import { outputIn, outputInstructions, OutputInvalid, outputQuestion } from './output.ts';
+import { OutputInvalid } from './output.ts';
 import { errorForProgram, eventForProgram } from './program-texts.ts';
 import { limitOf, RunLimits } from './run-limits.ts';
 import { type AnySchema, schemaOf } from './schemas.ts';
@@ -154,13 +155,13 @@ class RunningRun {
     for (;;) {
       const ended = await this.#turn(performer, text);
       if (schema === null || ended.status !== 'done') return ended;
-      const found = await this.#timed(() => untilAborted(outputIn(ended.text, schema), this.signal), DEFAULT_LIMITS.time_budget_ms);
+      const found = await this.#timed(() => untilAborted(valueIn(ended.text, schema), this.signal), DEFAULT_LIMITS.time_budget_ms);
       if ('value' in found) return { ...ended, output: found.value };
       answers.push(ended.text);
       if (answers.length > REPAIRS) throw new OutputInvalid(answers, found.problems, ended);
       const limit = this.#limits.spent;
       if (limit !== null) return { ...ended, status: 'limit', output: undefined, limit };
-      text = outputQuestion(found.problems);
+      text = answerQuestion(found.problems);
     }
   }
 
@@ -172,7 +173,7 @@ class RunningRun {
     const { agent, userId, model } = begun === undefined ? request : { ...begun, model: begun.policy.model };
     if (schema === null) return { agent, userId, model };
     const { spec } = typeof agent === 'string' ? await agents.resolve(agent) : { spec: agent };
-    const said = outputInstructions(schema);
+    const said = answerInstructions(schema);
     const instructions = spec.instructions.includes(said) ? spec.instructions : [spec.instructions, said].filter(Boolean).join('\n\n');
     return { agent: { ...spec, instructions }, userId, model };
   }

@@ -3,6 +3,7 @@ import {
   type Clock,
   type Command,
   CommandProvider,
+  Conversations,
   type Diagnostic,
   ExtensionSettings,
   type Logger,
@@ -53,6 +54,8 @@ export interface HostOptions {
   isAdmin?(userId: string): boolean;
   /** The kernel's own commands; extensions in its process find them as those of a provider called `kernel`. */
   commands?(): readonly Command[];
+  /** What extensions in its process reach of conversations; absent: none are kept here. */
+  readonly conversations?: Conversations;
   /** The process is a program's own, which answers for its errors and its end. Default: Pith does, and no extension can end it. */
   readonly isGuest?: boolean;
 }
@@ -134,6 +137,8 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
   const refresh = new Refresh(lifecycle, options.source, discovered, changes.notify);
   const watch = createReloadWatch(lifecycle, refresh, options.source.watched);
   const dynamic = createDynamicDeclarations(lifecycle, processes, changes.on);
+  const { conversations } = options;
+  if (conversations) answers.set(Conversations.id, () => conversations);
   answers.set(Bundler.id, dynamic.bundler);
   const extensions = createExtensions(lifecycle, { refresh, watch }, changes.on, dynamic.openAll);
   const setup = createSetupPort(lifecycle, options.secrets, extensions.reload);

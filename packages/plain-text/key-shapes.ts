@@ -9,6 +9,7 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)\s+[^\s"',;]+/gi, `$1 ${HIDDEN}`],
   // sk-…, sk-ant-…, pk_live_…, ghp_…, gsk_…, xai-…, also partly masked with asterisks as providers quote them
   [/\b(?:sk|pk|rk|ak|gh[pousr]|gsk|xai|hf|glpat|xox[abprs]|r8|nvapi|pplx)[-_][\w*.-]{4,}/gi, HIDDEN],
+  [/\bpith_[\w-]{40,}/g, HIDDEN],
   [/\bAIza[\w-]{10,}/g, HIDDEN],
   [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, HIDDEN],
   [

@@ -5,7 +5,7 @@ export { COPY_IT, FILE_LIMIT, SEVERAL_LINKS } from './format/rules.ts';
 export { parseSkillFile, type Mode } from './format/skill-file.ts';
 export { reasonOf } from './reading/reason.ts';
 export { GONE, readSkillFile } from './reading/skill-text.ts';
-export { listResources, type ResourceList } from './reading/resource-list.ts';
+export { listResources, readableFiles, type ResourceList } from './reading/resource-list.ts';
 export { componentsOf, readResource, resourceBytes } from './reading/resource.ts';
 export type { FoundDirectory, FoundSkill, ScanOptions, SkillBody, SourceScan } from './scan/found.ts';
 export { canonical, idOf } from './scan/skill-reader.ts';

@@ -1,5 +1,6 @@
 import { runCommands } from '../../sandbox/extensions/saved_skills/commands/run-commands.ts';
 import { savedCommands } from '../../sandbox/extensions/saved_skills/commands/saved-commands.ts';
+import { tokenCommands } from '../../sandbox/extensions/http/commands.ts';
 import { vaultCommands } from '../../sandbox/extensions/skill_vault/commands.ts';
 import { webhookCommands } from '../../sandbox/extensions/skill_webhooks/commands.ts';
 import { suggest } from '../../sandbox/extensions/skill_stats/suggest.ts';
@@ -19,6 +20,8 @@ import builderCommands from '../../sandbox/extensions/extension_builder/commands
 import { probeCommand, rollbackCommand, validateCommand } from '../../sandbox/extensions/extension_builder/commands/extension-commands.ts';
 import { listHooks } from '../../sandbox/extensions/hooks/list-hooks.ts';
 import { mcpCommands } from '../../sandbox/extensions/mcp/commands.ts';
+import { skillCommands } from '../../sandbox/extensions/mcp/skill-commands.ts';
+import { serveCommand } from '../../sandbox/extensions/mcp_server/serve-command.ts';
 import { listRecipes, showRecipe } from '../../sandbox/extensions/recipes/commands.ts';
 import { initializedCommands } from '../../sandbox/extensions/skill_registry/commands/initialized.ts';
 import { installCommands } from '../../sandbox/extensions/skill_install/commands.ts';
@@ -64,8 +67,11 @@ export async function commandsPage(root: string): Promise<string> {
     ...runCommands({} as never),
     ...vaultCommands({} as never, () => ({}) as never),
     ...webhookCommands({ skills: () => ({}) as never, keys: {} as never, url: '' }),
+    ...tokenCommands({} as never, { now: () => 0 }),
     listHooks([]),
     ...mcpCommands({ refused: [] } as never),
+    ...skillCommands({} as never, {} as never),
+    serveCommand({} as never),
     listRecipes({} as never, {} as never),
     showRecipe({} as never),
     ...new Setup({} as never).getCommands(),

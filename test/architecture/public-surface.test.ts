@@ -40,9 +40,9 @@ const MANIFEST_KEYS = words(`
 `);
 
 describe('the public surface', () => {
-  it('of pith is small: at most 69 names and 1,510 lines', () => {
-    expect(Object.keys(contract).length + typesOf('core/contract/index.ts').length).toBeLessThanOrEqual(69);
-    expect(filesBelow('core/contract', '.ts').flatMap((file) => read(file).trimEnd().split('\n')).length).toBeLessThanOrEqual(1510);
+  it('of pith is small: at most 70 names and 1,620 lines', () => {
+    expect(Object.keys(contract).length + typesOf('core/contract/index.ts').length).toBeLessThanOrEqual(70);
+    expect(filesBelow('core/contract', '.ts').flatMap((file) => read(file).trimEnd().split('\n')).length).toBeLessThanOrEqual(1620);
   });
 
   it('error codes', () => expect([...ERROR_CODES]).toEqual(CODES));

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pithHere } from './pith-here.ts';
-import { linesOf, putFiles, startPith, type Folder, type PithProcess } from './pith-process.ts';
+import { linesOf, putFiles, runPith, startPith, type Folder, type PithProcess } from './pith-process.ts';
 import { bare, extensionFiles } from './sandbox-files.ts';
 import { ownFolder } from './until-test-ends.ts';
 import { isAlive } from '../core/process/hosts.ts';
@@ -66,11 +66,43 @@ describe('pith serve', () => {
   it('says where it listens, and once that a port is taken', async () => {
     folder = await ownFolder(bare(['http']));
     const first = serve({}, '--port', '0');
-    await expect.poll(() => first.out()).toMatch(/^http: Listening on http:\/\/127\.0\.0\.1:\d+$/mu);
+    await expect
+      .poll(() => first.out())
+      .toMatch(/^http: Listening on http:\/\/127\.0\.0\.1:\d+; to call it, make a token: pith tokens new$/mu);
     const [, port = ''] = /127\.0\.0\.1:(\d+)/u.exec(first.out()) ?? [];
     const errors = errorsOf(serve({}, '--port', port));
     await expect.poll(errors).toContain('stopped after 3 crashes');
     expect(errors().match(/cannot run: port \d+ of 127\.0\.0\.1 is taken; .*pith serve --port N/gu)).toHaveLength(1);
+  });
+
+  it('W2 W3 other machines reach it only once somebody has a token, which commands make and revoke while it serves', async () => {
+    folder = await ownFolder(bare(['http']));
+    const wide = ['--host', '0.0.0.0', '--port', '0'];
+    const refused = serve({}, ...wide);
+    const errors = errorsOf(refused);
+    await expect
+      .poll(errors)
+      .toContain("'http' cannot run: other machines reach 0.0.0.0, and nobody has a token yet; make one first: pith tokens new");
+    refused.child.kill('SIGTERM');
+    await refused.ended;
+    expect(refused.out()).not.toContain('Listening');
+    const pith = (...words: readonly string[]) => runPith([...words, '--json'], { cwd: folder.path });
+    const { token, id } = JSON.parse((await pith('tokens', 'new', '--user', 'ada')).out) as { readonly token: string; readonly id: string };
+    const serving = serve({}, ...wide);
+    await expect
+      .poll(() => serving.out())
+      .toMatch(/^http: Listening on http:\/\/0\.0\.0\.0:\d+, which other machines reach, unencrypted; /mu);
+    const [, port = ''] = /0\.0\.0\.0:(\d+)/u.exec(serving.out()) ?? [];
+    const signIn = () =>
+      fetch(`http://127.0.0.1:${port}/sign-in`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ token }),
+      });
+    expect((await signIn()).status).toBe(200);
+    expect(JSON.parse((await pith('tokens', 'revoke', id)).out)).toEqual({ revoked: id });
+    expect((await signIn()).status).toBe(401);
+    expect(await log()).not.toContain(token);
   });
 
   it('K21 B9: SIGTERM ends it at once also while an extension does not come to start', async () => {

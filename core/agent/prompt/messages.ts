@@ -2,7 +2,7 @@ import { printableLine } from '@pith/plain-text';
 import { countTokens, startWithin } from '@pith/token-count';
 import { type ContextParts, type JsonValue, type Message, PithError, type ToolResult, type TurnRequest } from '../../contract/index.ts';
 import { checkedImage, MOST_IMAGE_DATA } from '../../kernel/index.ts';
-import type { Retain, StoredMessage } from '../threads/thread.ts';
+import { isMessage, type Retain, type StoredMessage } from '../threads/thread.ts';
 
 type ToolMessage = Extract<Message, { role: 'tool' }>;
 export type AssistantMessage = Extract<Message, { role: 'assistant' }>;
@@ -56,6 +56,23 @@ export function checkedAttachments(attachments: readonly Attachment[]): readonly
       `'${each.name}' has ${each.text.length} characters: at most ${MOST_ATTACHED_TEXT} are sent with a message`,
     );
   });
+}
+
+/** Without what only Pith itself says of a message. Throws `usage` for what is no message of a user, an assistant or a tool. */
+export function checkedHistory(history: readonly Message[]): readonly Message[] {
+  return history.map((message, at) => {
+    if (message.role === 'system' || !isMessage(message))
+      throw new PithError('usage', `the history cannot be sent: entry ${at} is no message of a user, an assistant or a tool`);
+    const { role, content } = message;
+    const parts = content.map(({ providerOptions: _, ...part }) => (part.type === 'file' ? checkedFile(part, at) : part));
+    return { role, content: parts } as Message;
+  });
+}
+
+function checkedFile(part: Extract<UserMessage['content'][number], { type: 'file' }>, at: number) {
+  const found = typeof part.data === 'string' ? checkedImage(part.data) : { why: 'it is not in base64' };
+  if ('data' in found) return { ...part, ...found };
+  throw new PithError('usage', `the history cannot be sent: the image in entry ${at}: ${found.why}`, { cure: 'leave it out' });
 }
 
 /** A closing tag inside cannot end the envelope. */
@@ -131,6 +148,15 @@ export function textOfAnswer(message: Message): string {
 export function ownText(message: UserMessage): string {
   const last = message.content.at(-1);
   return last?.type === 'text' ? last.text : '';
+}
+
+/** What the person attached; `mediaType`: of an image. */
+export function attachmentsOf({ content }: UserMessage): readonly { readonly name: string; readonly mediaType: string | null }[] {
+  return content.slice(0, -1).flatMap((part): ReturnType<typeof attachmentsOf> => {
+    if (part.type === 'file') return [{ name: part.filename ?? '', mediaType: part.mediaType }];
+    const name = /^<attachment name="([^"]*)">\n/u.exec(part.type === 'text' ? part.text : '')?.[1];
+    return name === undefined ? [] : [{ name, mediaType: null }];
+  });
 }
 
 function outputText(output: JsonValue): string {

@@ -6,6 +6,8 @@ import type { Fence, Lease, Leases } from '../../store/index.ts';
 export interface ThreadHold {
   /** Aborts with `thread_busy` when the lease was lost: another process may work on the thread now. */
   readonly lost: AbortSignal;
+  /** Aborts when somebody asked for the end of what is done here: its reason says who. */
+  readonly stopped: AbortSignal;
   /** For every write that is made while it is held. */
   readonly fence: Fence;
   /** Lets the next one in. Once; later calls do nothing. */
@@ -45,6 +47,7 @@ export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock)
       lease.lost.addEventListener('abort', () => lost.abort(threadTaken(lease.fence, lease.lost.reason)), { once: true });
       return {
         lost: lost.signal,
+        stopped: lease.stopped,
         fence: lease.fence,
         async release() {
           await lease.release().finally(leave);
@@ -91,6 +94,32 @@ async function take(leases: Pick<Leases, 'acquire'>, clock: Clock, threadId: str
     }
     await clock.sleep(PAUSE_MS, signal);
   }
+}
+
+/** Work on threads, in whichever process. */
+export interface ThreadWork {
+  isHeld(threadId: string): Promise<boolean>;
+  /** Whether what was asked to stop has ended, within 10 s; null: nobody works on the thread. What comes after it is not stopped. */
+  stop(threadId: string, by: string, signal?: AbortSignal): Promise<boolean | null>;
+}
+
+/** So long a stop waits for the end: a tool may need a moment. */
+const STOP_MS = 10_000;
+
+export function createThreadWork(leases: Pick<Leases, 'isHeld' | 'askToStop' | 'isHolder'>, clock: Clock): ThreadWork {
+  return {
+    isHeld: (threadId) => leases.isHeld(`${PREFIX}${threadId}`, LEASE_MS),
+    async stop(threadId, by, signal) {
+      const asked = await leases.askToStop(`${PREFIX}${threadId}`, by);
+      if (asked === null) return null;
+      const end = clock.now() + STOP_MS;
+      while (await leases.isHolder(asked)) {
+        if (clock.now() >= end) return false;
+        await clock.sleep(PAUSE_MS, signal);
+      }
+      return true;
+    },
+  };
 }
 
 /** The thread whose lease this is of. */

@@ -19,6 +19,7 @@ import {
   permissionKey,
 } from './approval.ts';
 import type { ProjectPermission, ProjectPermissions } from '../../trust/index.ts';
+import { CONVERSATIONS_OF_APPROVALS } from './sqlite-conversations.ts';
 import { checkThreadFence } from './sqlite-threads.ts';
 
 /** How long a question is kept. What was answered with `always` holds as long as its conversation. */
@@ -52,6 +53,7 @@ const SCHEMA = [
    ALTER TABLE approvals ADD COLUMN ships INTEGER NOT NULL DEFAULT 0;`,
   GUARDS,
   GUARDS, // Pith from its sources had a version with a column instead
+  CONVERSATIONS_OF_APPROVALS,
 ];
 
 const CLOSE = 'UPDATE approvals SET answer = ?, reason = ?, answeredby = ?, answered = ? WHERE id = ? AND answer IS NULL AND expires > ?';

@@ -26,6 +26,7 @@ import {
 } from './thread.ts';
 import { type SqlValue, type SqlRow, type Fence, isHeldInWrite, type Statement, type Store } from '../../store/index.ts';
 import { threadTaken } from './queue.ts';
+import { CONVERSATIONS_OF_THREADS } from './sqlite-conversations.ts';
 import { readTrace } from './sqlite-traces.ts';
 
 /** No row: done by a Pith that did not note it. Tables of their own: Pith 0.1 inserts by position, also while a newer one runs beside it. */
@@ -78,6 +79,7 @@ const SCHEMA = [
   // Pith from its sources had two further versions for a while, which added columns.
   APART,
   APART,
+  CONVERSATIONS_OF_THREADS,
 ];
 
 const IS_OPEN = "state IN ('running', 'awaiting_approval')"; // as the index has it

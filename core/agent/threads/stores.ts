@@ -4,9 +4,10 @@ import type { Leases, Store } from '../../store/index.ts';
 import type { ProjectPermissions } from '../../trust/index.ts';
 import { type ApprovalEvents, createSqliteApprovals } from './sqlite-approvals.ts';
 import { createAnswerWaiting, type AnswerWaiting, type ApprovalStore } from './approval.ts';
-import { createThreadQueue, type ThreadQueue } from './queue.ts';
+import { createThreadQueue, createThreadWork, type ThreadQueue, type ThreadWork } from './queue.ts';
 import { loggedStores } from './logged-stores.ts';
 import { sealedThreads } from './sealed-threads.ts';
+import { type ConversationRows, conversationRows } from './sqlite-conversations.ts';
 import { createSqliteThreads } from './sqlite-threads.ts';
 import type { ThreadLog } from './thread-log.ts';
 import type { Threads, TurnRecord } from './thread.ts';
@@ -15,6 +16,9 @@ export interface ThreadStores {
   readonly threads: Threads;
   readonly approvals: ApprovalStore & AnswerWaiting;
   readonly queue: ThreadQueue;
+  readonly work: ThreadWork;
+  /** Of conversations that are kept in the store. */
+  readonly rows: ConversationRows;
 }
 
 interface ThreadStoreOptions {
@@ -58,6 +62,8 @@ export function createThreadStores(options: ThreadStoreOptions): ThreadStores {
     threads: sealedThreads(threads),
     approvals: { ...approvals, ...createAnswerWaiting(approvals, threads, leases, clock) },
     queue,
+    work: createThreadWork(leases, clock),
+    rows: conversationRows(store),
   };
 }
 

@@ -9,6 +9,10 @@ export interface OfferedTool {
   readonly descriptor: ToolDescriptor;
   /** Part of the input of every call, whatever the model writes: the agent that a tool of an agent's name runs. */
   readonly fixed?: Readonly<Record<string, JsonValue>>;
+  /** What it would be called alone, where that is not the tool's own name. */
+  readonly preferredName?: string;
+  /** Somebody else runs it: the turn waits for its result. */
+  readonly elsewhere?: boolean;
   /** The model gets it once `find_tools` has found it. */
   readonly onDemand?: boolean;
 }

@@ -4,8 +4,6 @@ import type { OfferedTool } from './offered-tool.ts';
 
 /** A tool before the model's name for it is settled. */
 export type UnnamedTool = Omit<OfferedTool, 'modelName'> & {
-  /** The name that it would have alone; default its own. */
-  readonly preferredName?: string;
   /** Its name ships, and stays: an equal name of others gives way. */
   readonly keeps?: boolean;
 };
@@ -29,7 +27,7 @@ export function named(
   const plain = new Set(tools.filter(hasItself).map(preferredNameOf));
   const taken = new Set(offered.map(({ modelName }) => modelName));
   return tools.map((tool) => {
-    const { preferredName: _, keeps: __, ...given } = tool;
+    const { keeps: _, ...given } = tool;
     const own = hasItself(tool) ? preferredNameOf(tool) : null;
     const isFree = (name: string) => !taken.has(name) && (name === own || !plain.has(name));
     const modelName = [own ?? prefixed(tool), prefixed(tool)].find(isFree) ?? hashed(longName(tool), identityOf(tool));

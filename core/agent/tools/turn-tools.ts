@@ -157,8 +157,9 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
     const { extensionId, descriptor } = tool;
     const { name } = descriptor;
     if (!permits(policy, extensionId, name) || !isWanted(wanted, extensionId, name)) continue;
-    const index = offered.findIndex((tool) => tool.extensionId === extensionId && tool.descriptor.name === name);
-    if (index < 0) added.set(`${extensionId}/${name}`, tool);
+    const isIt = (each: OfferedTool) => toolId(each) === toolId(tool) && each.preferredName === tool.preferredName;
+    const index = offered.findIndex(isIt);
+    if (index < 0) added.set(`${toolId(tool)} ${tool.preferredName ?? ''}`, tool);
     else if (mayRedescribe) offered[index] = { ...(offered[index] as OfferedTool), descriptor };
   }
   const { tools, notes } = fitting([...added.values()], offered);
@@ -206,11 +207,12 @@ type TurnTool = Awaited<ReturnType<NonNullable<ToolProvider['getTurnTools']>>>[n
 
 async function resolve(question: TurnToolsQuestion, extensionId: string, own: readonly ToolDescriptor[], given: TurnTool): Promise<Answer> {
   if ('extension' in given) return open(question, extensionId, given.extension);
-  const { tool, onDemand = false, ...described } = given;
-  const descriptor = own.find(({ name }) => name === tool);
+  const { tool, name, onDemand = false, elsewhere = false, ...described } = given;
+  const descriptor = own.find((each) => each.name === tool);
   if (descriptor) {
-    const found = unnamed(question.host.extensions, extensionId, { ...descriptor, ...described });
-    return { tools: [{ ...found, onDemand }], notices: [] };
+    const found = { ...unnamed(question.host.extensions, extensionId, { ...descriptor, ...described }), onDemand, elsewhere };
+    // Whose name it is not is none that ships.
+    return { tools: [name === undefined ? found : { ...found, preferredName: name, keeps: false }], notices: [] };
   }
   return failed('tool_unknown', `'${extensionId}' brings the tool '${tool}' to this turn, but has no tool of that name`);
 }

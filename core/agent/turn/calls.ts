@@ -235,9 +235,12 @@ export function announceQuestion(turn: RunningTurn, { question }: AskedQuestion)
   return event;
 }
 
-/** A tool says that the agent which it runs waits for a person, and one does. */
-function isSuspended(turn: RunningTurn, result: ToolResult): boolean {
-  return !result.ok && result.error.code === 'awaiting_approval' && turn.progress.suspended;
+/** A tool says that the agent which it runs waits for a person, and one does; or that whoever runs it elsewhere has not answered. */
+function isSuspended(turn: RunningTurn, record: CallRecord, result: ToolResult): boolean {
+  if (result.ok) return false;
+  const { code } = result.error;
+  if (code === 'awaiting_result') return toolOf(turn, record)?.elsewhere === true;
+  return code === 'awaiting_approval' && turn.progress.suspended;
 }
 
 export function denied({ reason, by }: Pick<Approval, 'reason' | 'by'>): ToolResult {
@@ -309,15 +312,16 @@ async function runOne(turn: RunningTurn, call: DecidedCall, stored: Promise<void
   const { record, question } = call;
   if (question) return null;
   const began = turn.deps.clock.now();
-  const result = call.result ?? (await afterGuards(call, boundedResult(await callTool(turn, call))));
+  const came = call.result ?? boundedResult(await callTool(turn, call));
   const store = (write: Promise<void>) => {
     write.catch(() => undefined); // reported when all are awaited; sibling calls may still run
     stored.push(write);
   };
-  if (isSuspended(turn, result)) {
+  if (isSuspended(turn, record, came)) {
     if (record.effect === 'write') store(turn.writer.setCall(record, 'requested'));
     return null;
   }
+  const result = call.result ?? (await afterGuards(call, came));
   if (record.state !== 'finished') store(turn.writer.finishCall(record, result, call.result === null ? began : undefined));
   if (!wasShown(turn, record)) {
     const { extensionId, tool } = record;

@@ -21,6 +21,7 @@ import {
   type Attachment,
   callIdsOf,
   checkedAttachments,
+  checkedHistory,
   distinct,
   documentsIn,
   resultPart,
@@ -91,11 +92,12 @@ export async function* openTurn(opening: Opening): AsyncGenerator<TurnEvent, Ope
 interface SentText {
   readonly text: string;
   readonly attachments: readonly Attachment[];
+  readonly history: readonly Message[];
 }
 
-/** Without secrets: a person may paste one. Throws `usage` for attachments that cannot be sent. */
-function cleanText({ deps: { host }, request: { input = '', attachments = [] } }: Opening): SentText {
-  return host.secrets.redactJson({ text: input, attachments: checkedAttachments(attachments) });
+/** Without secrets: a person may paste one. Throws `usage` for attachments and a history that cannot be sent. */
+function cleanText({ deps: { host }, request: { input = '', attachments = [], history = [] } }: Opening): SentText {
+  return host.secrets.redactJson({ text: input, attachments: checkedAttachments(attachments), history: checkedHistory(history) });
 }
 
 async function* beginTurn(
@@ -120,9 +122,11 @@ async function* beginTurn(
       message: `no person chose the model '${spec.model}' of the agent '${spec.id}': it has only the tools of the extension that offers it; name it under 'models' in the settings, or in an agent of your own`,
     };
   const loaded = await deps.threads.load(threadId);
-  const history = sentHistory(loaded?.messages ?? []);
+  const id = ulid(deps.clock.now());
+  const given = loaded === null ? input.history : [];
+  const history = sentHistory(loaded?.messages ?? given.map((message, at) => ({ seq: at + 1, turnId: id, message, retain: {} })));
   const record: TurnRecord = {
-    id: ulid(deps.clock.now()),
+    id,
     threadId,
     agent: spec,
     channelId,
@@ -154,7 +158,7 @@ async function* beginTurn(
   const said = record.depth === 0 && isPersons(request) ? input.text : undefined; // a callee's task is no person's message
   const thread = { id: threadId, agentId: spec.id, date, title: titleOf(input.text) };
   const span = turnSpan({ plan, record, parent: node.parent });
-  const begin = { thread, messages: [message], said, callers: chargesOf(node.parent) };
+  const begin = { thread, messages: [...given, message], said, callers: chargesOf(node.parent) };
   await begunUnder(span, () => writer.beginTurn({ ...begin, turn: { ...record, ...traceHere() } }));
   const delegated = { turns: 0, steps: 0, calls: 0 };
   const messages = [...before.map((stored) => stored.message), message];
@@ -332,9 +336,10 @@ function endOf({ state }: TurnRecord): TurnEnd {
 }
 
 function textOf({ id }: TurnRecord, messages: readonly StoredMessage[]): string {
+  const asked = messages.findLastIndex(({ turnId, message }) => turnId === id && message.role === 'user');
   return (
     messages
-      .filter(({ turnId, message }) => turnId === id && message.role === 'assistant')
+      .filter(({ turnId, message }, at) => at > asked && turnId === id && message.role === 'assistant')
       .map(({ message }) => textOfAnswer(message))
       .findLast((text) => text !== '') ?? ''
   );

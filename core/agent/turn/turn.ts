@@ -2,7 +2,7 @@ import { NoticeSink, type RunningTurn, type TurnDependencies, type TurnEnd, Turn
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setMaxListeners } from 'node:events';
 import { NO_SPAN, partsUnder } from '@pith/genai-spans';
-import { PithError, type TurnEvent } from '../../contract/index.ts';
+import { messageOf, PithError, type TurnEvent } from '../../contract/index.ts';
 import type { TurnEndReason } from '../threads/thread.ts';
 import { endTurnSpan } from './spans.ts';
 import { createCallTree, type CallTree, limitEnd, TimeBudgetSpent, timeSpent } from './call-tree.ts';
@@ -125,6 +125,8 @@ function readTurn(
 /** A thread on which one turn may work, until `lost` aborts. */
 interface HeldThread extends Opening {
   readonly lost: AbortSignal;
+  /** Somebody asked for the end of this turn. */
+  readonly stopped: AbortSignal;
   leave(): Promise<void>;
 }
 
@@ -139,14 +141,14 @@ async function holdThread(
   const { signal } = stop;
   const offs = [follow(node.parent?.signal, stop)];
   try {
-    const { fence, lost, release } = await deps.queue.acquire(request.threadId, signal, request.parent?.threadId);
-    offs.push(follow(lost, stop));
+    const { fence, lost, stopped, release } = await deps.queue.acquire(request.threadId, signal, request.parent?.threadId);
+    offs.push(follow(lost, stop), follow(stopped, stop));
     const leave = async (): Promise<void> => {
       for (const off of offs) off();
       // Nothing is lost: the lease runs out by itself.
       await release().catch((error: unknown) => deps.unreleased?.(request.threadId, error));
     };
-    return { deps, notices, request, node, fence, signal, lost, leave };
+    return { deps, notices, request, node, fence, signal, lost, stopped, leave };
   } catch (error) {
     for (const off of offs) off();
     throw error;
@@ -155,7 +157,7 @@ async function holdThread(
 
 /** One turn on a thread that is held. */
 async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController): AsyncGenerator<TurnEvent, TurnEndEvent, undefined> {
-  const { deps, signal, lost } = opening;
+  const { deps, signal, lost, stopped } = opening;
   let running: RunningTurn | null = null;
   let before: EndedTurn | null = null;
   let cancelBudget: (() => void) | undefined;
@@ -185,6 +187,7 @@ async function* turn(opening: HeldThread, tree: CallTree, stop: AbortController)
   const over = { running, before, end, failed: opening.request.failed };
   const event = await (running?.span ?? NO_SPAN).run(() => conclude(deps, over, stop.signal));
   if (running) endTurnSpan(running, event);
+  if (stopped.aborted) yield { type: 'notice', code: 'turn_stopped', message: messageOf(stopped.reason) };
   return event;
 }
 

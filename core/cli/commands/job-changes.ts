@@ -4,7 +4,7 @@ import { type CommandInput, type CommandIO, PithError } from '../../contract/ind
 import type { Kernel } from '../../compose/index.ts';
 import { hasEnded, type Hold, type JobRow, STATES, type State } from '../../durable/index.ts';
 import { quoted } from '../terminal/opened-target.ts';
-import { filterOf, jobOf, laneAndOwner, namesOf, retryWith, type Filter } from './job-names.ts';
+import { filterOf, jobOf, laneAndOwner, namesOf, ownerSeenBy, retryWith, type Filter } from './job-names.ts';
 import { agreed, printTable, timeOf } from './text.ts';
 
 const OPEN = STATES.filter((state) => !hasEnded({ state }));
@@ -67,7 +67,8 @@ async function changeJobs({ kernel, input, io }: Place, { verb, done, states, ma
     throw new PithError('usage', `jobs ${verb} needs either ids or what the jobs have in common`, {
       cure: `write: pith jobs ${verb} <id>, or: pith jobs ${verb} --name <name>`,
     });
-  const rows = names.length > 0 ? await rowsOf(kernel, names) : await matching(kernel, { ...filter, states: filter.states ?? states }, may);
+  const seen = { ...filter, states: filter.states ?? states, ...ownerSeenBy(kernel, io) };
+  const rows = names.length > 0 ? await rowsOf(kernel, names, io) : await matching(kernel, seen, may);
   const refused = new Map<string, string[]>();
   const refuse = (id: string, why: string): void => void refused.set(why, [...(refused.get(why) ?? []), id]);
   const able: string[] = [];
@@ -93,8 +94,8 @@ async function changeJobs({ kernel, input, io }: Place, { verb, done, states, ma
   return refused.size === 0 ? 0 : 1;
 }
 
-async function rowsOf(kernel: Kernel, ids: readonly string[]): Promise<readonly JobRow[]> {
-  const rows = await Promise.all([...new Set(ids)].map((id) => jobOf(kernel, id)));
+async function rowsOf(kernel: Kernel, ids: readonly string[], io: CommandIO): Promise<readonly JobRow[]> {
+  const rows = await Promise.all([...new Set(ids)].map((id) => jobOf(kernel, id, io)));
   return rows.toSorted((a, b) => a.number - b.number); // so that those of one sequence are begun in their old order
 }
 

@@ -1,6 +1,7 @@
-import { type CommandInput, PithError } from '../../contract/index.ts';
+import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 import { didYouMean, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
+import { isAdmin } from '../../declarations/index.ts';
 import { type JobFilter, type JobRow, type State, STATES } from '../../durable/index.ts';
 
 export type Filter = Omit<JobFilter, 'limit'>;
@@ -24,11 +25,18 @@ export function laneAndOwner(options: CommandInput['options']): { readonly lane?
   throw new PithError('usage', `--${empty} is empty`, { cure: `give ${empty === 'lane' ? 'a lane' : 'an owner'}, or leave it out` });
 }
 
+/** Whose jobs this person sees: everybody's as an administrator, else their own. */
+export function ownerSeenBy({ settings }: Kernel, { userId }: Pick<CommandIO, 'userId'>): Pick<Filter, 'owner'> {
+  return isAdmin(settings.admins, userId) ? {} : { owner: userId };
+}
+
 /** Rejects `job_unknown` with the nearest ids. */
-export async function jobOf({ jobs: { store } }: Kernel, id: string): Promise<JobRow> {
+export async function jobOf(kernel: Kernel, id: string, io: Pick<CommandIO, 'userId'>): Promise<JobRow> {
+  const { store } = kernel.jobs;
+  const seen = ownerSeenBy(kernel, io);
   const found = await store.get(id);
-  if (found) return found;
-  const known = (await store.list({ limit: 100 })).map((row) => row.id);
+  if (found && (seen.owner ?? found.owner) === found.owner) return found;
+  const known = (await store.list({ ...seen, limit: 100 })).map((row) => row.id);
   throw new PithError('job_unknown', `no job '${printableLine(id)}'${didYouMean(id, known)}`, { cure: 'see: pith jobs list' });
 }
 

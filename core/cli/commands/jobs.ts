@@ -3,14 +3,14 @@ import { countOption } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { hasEnded, infoOf, type JobRow, NEVER } from '../../durable/index.ts';
-import { filterOf, jobOf, retryWith } from './job-names.ts';
+import { filterOf, jobOf, ownerSeenBy, retryWith } from './job-names.ts';
 import { colours, paintState, printFields, printTable, timeOf } from './text.ts';
 
 const MOST_CHILDREN = 100;
 
 export async function listJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const filter = await filterOf(kernel, input);
-  const rows = await kernel.jobs.store.list({ ...filter, limit: countOption(input, 'limit') });
+  const rows = await kernel.jobs.store.list({ ...filter, ...ownerSeenBy(kernel, io), limit: countOption(input, 'limit') });
   if (filter.states?.includes('dead') === true && !io.wantsJson) await sawDead(kernel, rows);
   io.json(rows.map(jobJson));
   printTable(
@@ -30,7 +30,7 @@ export async function listJobs(kernel: Kernel, input: CommandInput, io: CommandI
 
 export async function showJob(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const { store } = kernel.jobs;
-  const row = await jobOf(kernel, String(input.arguments['id']));
+  const row = await jobOf(kernel, String(input.arguments['id']), io);
   const info = await kernel.jobs.info(row);
   const children = await store.list({ parent: row.id, limit: MOST_CHILDREN });
   if (!io.wantsJson) await sawDead(kernel, [row]);

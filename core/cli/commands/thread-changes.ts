@@ -16,6 +16,17 @@ export async function renameThread(kernel: Kernel, input: CommandInput, io: Comm
   if (!io.quiet) io.print(`Renamed ${id}: ${title}`);
 }
 
+/** Ends the turn that runs there, in whichever process. Exit code 1 where it has not ended yet. */
+export async function stopThread(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number> {
+  const id = String(input.arguments['id']);
+  await checkKnown(kernel, id, io);
+  const state = (await kernel.conversations?.stop(id, io.userId, signal)) ?? 'idle';
+  io.json({ thread: id, state });
+  const said = { stopped: `Stopped ${id}`, stopping: `Asked ${id} to stop; a tool has not ended yet`, idle: `Nothing runs in ${id}` };
+  if (!io.quiet) io.print(said[state]);
+  return state === 'stopping' ? 1 : 0;
+}
+
 /** Prints how to go on in the branch; as JSON also the text of the message that it ends before. */
 export async function branchThread(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
   const id = String(input.arguments['id']);

@@ -10,9 +10,10 @@ import type { Line } from '../terminal/opened-target.ts';
 export async function serve({ kernel, target, io, signal }: Line, input: CommandInput): Promise<number> {
   const { env } = await target();
   const port = portIn(input);
+  const { host } = input.options;
   if (env[SUPERVISED] !== undefined && process.send !== undefined) {
     const { serveKernel } = await import('./served-kernel.ts');
-    return serveKernel(() => kernel({ port }), env, io, signal);
+    return serveKernel(() => kernel({ port, ...(host === undefined ? {} : { host: String(host) }) }), env, io, signal);
   }
   return supervise(env, io, signal);
 }

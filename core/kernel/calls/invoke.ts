@@ -13,8 +13,8 @@ export interface Invocation {
   readonly phase: Phase;
   /** An abort of `signal` only reaches the code: the call ends when that ends. */
   readonly waitsForEnd?: true;
-  /** The result is an object with methods, which only one process can have. */
-  readonly byReference?: boolean;
+  /** Arguments and result may have methods, which only one process can have. */
+  readonly byReference?: boolean | undefined;
 }
 
 /**
@@ -27,7 +27,7 @@ export async function invoke(
   { operation, values, timeoutMs, signal, phase, waitsForEnd, byReference }: Invocation,
 ): Promise<unknown> {
   const { id } = generation.declaration;
-  const act = prepared(wire, generation, operation, values);
+  const act = prepared(byReference ? DIRECT : wire, generation, operation, values);
   const late = `took longer than ${timeoutMs} ms and was cut`;
   const timedOut = (): PithError =>
     phase === 'tool call'

@@ -31,6 +31,8 @@ export interface OperationFacts {
   readonly timeoutMs: number | null;
   /** It answers with parts. */
   readonly stream?: true;
+  /** Neither its arguments nor its answer are copied. */
+  readonly byReference?: true;
 }
 
 /** One protocol that an extension provides, and what implements it: its instance, or what the constructor gave to `context.provide`. */
@@ -101,9 +103,11 @@ export const DEFAULT_TIMEOUT_MS = 10_000;
 
 /** A stream has no limit but the caller's signal and the provider's life: it may last. */
 function factsOf({ id, members }: Protocol): readonly (readonly [string, OperationFacts])[] {
-  return Object.entries(members).flatMap(([name, { kind, timeoutMs = DEFAULT_TIMEOUT_MS }]) =>
-    kind === 'constant' ? [] : [[`${id}.${name}`, kind === 'stream' ? { timeoutMs: null, stream: true } : { timeoutMs }] as const],
-  );
+  return Object.entries(members).flatMap(([name, { kind, timeoutMs = DEFAULT_TIMEOUT_MS, byReference }]) => {
+    if (kind === 'constant') return [];
+    const facts: OperationFacts = kind === 'stream' ? { timeoutMs: null, stream: true } : { timeoutMs };
+    return [[`${id}.${name}`, byReference ? { ...facts, byReference } : facts] as const];
+  });
 }
 
 /** What the kernel holds its own protocols to, whatever a provider says of them. */

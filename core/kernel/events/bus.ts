@@ -123,8 +123,13 @@ function knownTopic({ id, file, manifest, imports }: Declaration, given: string 
   return { id: topic, durable: known.durable };
 }
 
+/** What a service offers may be an address that signs a person in, so the terminal alone learns of it. */
+const TERMINAL_ONLY = 'service.ready';
+
 /** Durable topics carry people's words: who hears them says so in its manifest, where a person reads it. */
 export function refusedListening({ id, file, manifest, imports }: Declaration, topic: string): PithError | null {
+  if (topic === TERMINAL_ONLY)
+    return new PithError('not_allowed', `'${id}' listens to '${topic}', which is for the person at the terminal`, { where: file });
   const declared = manifest?.events.handles.map((each) => each.topic) ?? [];
   const known = manifest?.defines.topics[topic] ?? KERNEL_TOPICS.get(topic) ?? imports?.topics[topic];
   if (known === undefined)

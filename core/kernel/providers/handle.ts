@@ -57,9 +57,8 @@ export async function callProvider(
   const { runtime, wire } = lifecycle;
   const { values, signal } = splitSignal(args);
   const phase = PHASES.get(operation) ?? 'call';
-  const byReference = operation === COMMANDS;
   const generation = await running(lifecycle, extensionId);
-  const { timeoutMs = DEFAULT_TIMEOUT_MS } = generation.surface.descriptor.operations[operation] ?? {};
+  const { timeoutMs = DEFAULT_TIMEOUT_MS, byReference } = generation.surface.descriptor.operations[operation] ?? {};
   try {
     return await invoke(lifecycle, generation, { operation, values, timeoutMs, signal, phase, byReference });
   } catch (error) {

@@ -12,7 +12,7 @@ import {
   type TurnInfo,
   type Permissions,
 } from '../../contract/index.ts';
-import { type DescribedTools, type ToolDescriptor, questionOf, requirementsOf, resultOfError } from '../calls/tools.ts';
+import { type DescribedTools, type ToolDescriptor, questionOf, requirementsOf, resultOfError, TOOL_NAME } from '../calls/tools.ts';
 import { isDynamic, keepsNames } from '../../declarations/index.ts';
 import type { Manifest } from '../../trust/index.ts';
 import { Problem, problemOf } from '../records/failures.ts';
@@ -242,14 +242,15 @@ function namedBy(
 }
 
 function isTurnTool(value: unknown): boolean {
-  const { tool, description, inputSchema, extension, onDemand } = fieldsOf(value);
+  const { tool, name, description, inputSchema, extension, onDemand, elsewhere } = fieldsOf(value);
   if (extension !== undefined) return typeof extension === 'string';
   const isObject = typeof inputSchema === 'object' && inputSchema !== null && !Array.isArray(inputSchema);
   return (
     typeof tool === 'string' &&
+    (name === undefined || (typeof name === 'string' && TOOL_NAME.test(name))) &&
     (description === undefined || typeof description === 'string') &&
     (inputSchema === undefined || isObject) &&
-    (onDemand === undefined || typeof onDemand === 'boolean')
+    [onDemand, elsewhere].every((each) => each === undefined || typeof each === 'boolean')
   );
 }
 

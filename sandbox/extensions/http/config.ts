@@ -8,11 +8,16 @@ export function configSchema() {
     port: z.int().min(0).max(65_535).default(7484),
     /** Host names that are served besides this machine's: what a proxy or tunnel sends as Host. */
     hosts: z.array(z.string().min(1)).default([]),
-    /** Addresses and ranges of proxies whose X-Forwarded-For is trusted. */
+    /** Origins of other sites whose pages may call, such as https://app.example.org. They need a token. */
+    origins: z.array(z.url({ protocol: /^https?$/ })).default([]),
+    /** Addresses and ranges of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted. */
     trusted_proxies: z.array(z.string().min(1)).default([]),
     /** The most connections: in all, and from one address that is not a trusted proxy. Others are closed. */
     connections: z.int().min(1).default(256),
     connections_per_address: z.int().min(1).default(64),
+    /** The most requests a minute: of one user, and from one address. Others are answered 429. */
+    requests_per_user: z.int().min(1).default(1200),
+    requests_per_address: z.int().min(1).default(2400),
     /** Seconds for the headers of a request to arrive. */
     header_seconds: z.number().min(1).default(10),
   });

@@ -1,65 +1,153 @@
-import { serve, type HttpBindings, type ServerType } from '@hono/node-server';
-import { Hono } from 'hono';
-import { domainToASCII } from 'node:url';
-import { codeOf, messageOf, PithError, type Clock, type Logger, type Remote } from 'pith';
-import { isWithin, plainAddress, plainRange } from '@pith/address-ranges';
-import { underTraceparent } from '@pith/genai-spans';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse, validateHeaderName, validateHeaderValue } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { plainAddress, plainRange, isWithin } from '@pith/address-ranges';
+import { codeOf, messageOf, PithError, type Clock, type Logger } from 'pith';
+import { BODY_MS, dropRest } from './body.ts';
 import type { Config } from './config.ts';
-import type { HttpRequest, HttpResponse, RouteProvider } from './contract.ts';
+import type { RouteAnswer } from './contract.ts';
+import { INTERNAL } from './failures.ts';
+import type { Requests } from './requests.ts';
+import { SAFE_HEADERS } from './safety.ts';
 
 export interface ListenerOptions {
   readonly config: Config;
   readonly port: number;
-  readonly routes: () => readonly Remote<RouteProvider>[];
+  readonly requests: Requests;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly listening: (port: number) => void;
+  /** Called once it listens. A rejection ends it. */
+  readonly listening: (port: number) => Promise<void>;
 }
 
-/** The server type of `serve` without HTTP/2. */
-type Server = Extract<ServerType, { closeAllConnections(): void }>;
+/** For how long a client may read nothing of an answer while more of it waits. */
+const STALLED_MS = 120_000;
 
-const LOCAL_NAMES = ['localhost', '127.0.0.1', '::1'];
-/** The time limit for a body: a slow one would keep its connection open for minutes. */
-const BODY_MS = 30_000;
-const NOT_FOUND: HttpResponse = { status: 404, body: 'not found' };
+/** Accepts requests, and ends them. */
+export class Listener {
+  readonly #open = new Map<AbortController, string | null>();
 
-/** Accepts requests until `signal` aborts. Rejects `port_taken` where another program listens. */
-export async function listen(options: ListenerOptions, signal: AbortSignal): Promise<void> {
-  const app = new Hono<{ Bindings: HttpBindings }>();
-  app.all('*', async (context) => {
-    const peer = context.env.incoming.socket.remoteAddress ?? '';
-    const { status, headers, body } = await answerTo(options, context.req.raw, peer, signal);
-    return new Response(body, { status, headers: headersOf(headers) });
-  });
-  await new Promise<void>((resolve, reject) => {
-    const { host } = options.config;
-    const serverOptions = {
-      headersTimeout: options.config.header_seconds * 1000,
-      requestTimeout: options.config.header_seconds * 1000 + BODY_MS,
-      connectionsCheckingInterval: 1000,
-    };
-    const server = serve(
-      // Others in this process keep the Request and Response of Node.
-      { fetch: app.fetch, hostname: host, port: options.port, serverOptions, overrideGlobalObjects: false },
-      ({ port }) => options.listening(port),
-    ) as Server;
-    holdConnections(server, options);
-    server.on('error', (error) =>
-      reject(
-        codeOf(error, '') === 'EADDRINUSE'
-          ? new PithError('port_taken', `port ${options.port} of ${host} is taken`, {
-              cure: 'stop what listens there, or choose another: pith serve --port N',
-            })
-          : error,
-      ),
+  constructor(private readonly options: ListenerOptions) {}
+
+  /** Runs until `signal` aborts. Rejects `port_taken` where another program listens. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { config, port, listening } = this.options;
+    const { host } = config;
+    const server = createServer(
+      {
+        headersTimeout: config.header_seconds * 1000,
+        requestTimeout: config.header_seconds * 1000 + BODY_MS,
+        connectionsCheckingInterval: 1000,
+        keepAlive: true, // so that a peer that vanished is noticed
+        keepAliveInitialDelay: 30_000,
+      },
+      (incoming, outgoing) => void this.#handle(incoming, outgoing),
     );
-    const stop = (): void => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    };
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
+    holdConnections(server, this.options);
+    await new Promise<void>((resolve, reject) => {
+      const stop = (): void => {
+        server.close(() => resolve());
+        for (const leaving of this.#open.keys()) leaving.abort();
+        server.closeAllConnections();
+      };
+      const fail = (error: unknown): void => {
+        reject(error);
+        stop();
+      };
+      server.on('error', (error) => fail(codeOf(error, '') === 'EADDRINUSE' ? portTaken(host, port) : error));
+      server.listen({ host, port }, () => void listening((server.address() as AddressInfo).port).catch(fail));
+      if (signal.aborted) stop();
+      else signal.addEventListener('abort', stop, { once: true });
+    });
+  }
+
+  /** Ends the requests that this extension answers: its code has been replaced or stopped. */
+  cut(extensionId: string): void {
+    for (const [leaving, by] of this.#open) if (by === extensionId) leaving.abort();
+  }
+
+  async #handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const leaving = new AbortController();
+    this.#open.set(leaving, null);
+    outgoing.on('error', () => undefined); // the client left while something was written
+    outgoing.once('close', () => {
+      this.#open.delete(leaving);
+      if (!outgoing.writableFinished) leaving.abort();
+    });
+    try {
+      const answer = await this.options.requests.answer(incoming, leaving.signal, (extensionId) => {
+        if (!outgoing.closed) this.#open.set(leaving, extensionId);
+      });
+      await this.#send(incoming, outgoing, answer, leaving.signal);
+    } catch (error) {
+      if (!leaving.signal.aborted) this.options.logger.error('an answer was not sent', { reason: messageOf(error) });
+      if (outgoing.headersSent) outgoing.destroy(); // the client sees that it is cut off
+      else await this.#send(incoming, outgoing, INTERNAL, leaving.signal);
+    }
+    if (!incoming.complete && !incoming.destroyed) dropRest(incoming, this.options.clock);
+  }
+
+  /** Throws for an answer that cannot be sent, before anything of it is. */
+  async #send(incoming: IncomingMessage, outgoing: ServerResponse, answer: RouteAnswer, signal: AbortSignal): Promise<void> {
+    const { status, headers: given = {}, json, body: other } = answer;
+    const body = json === undefined ? other : JSON.stringify(json);
+    const type = json === undefined ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8';
+    const own = Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]));
+    const headers = { 'cache-control': 'no-store', ...(body === undefined ? {} : { 'content-type': type }), ...own, ...SAFE_HEADERS };
+    if (!Number.isInteger(status) || status < 200 || status > 599) throw new RangeError(`no status of an answer: ${status}`);
+    for (const [name, value] of Object.entries(headers)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value);
+    }
+    if (signal.aborted) return void outgoing.destroy();
+    const isStream = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array);
+    if (!isStream) {
+      const isBare = status === 204 || status === 304;
+      outgoing.writeHead(status, isBare ? headers : { ...headers, 'content-length': Buffer.byteLength(body ?? '') });
+      const isSent = !isBare && incoming.method !== 'HEAD' && body !== undefined;
+      if (isSent && !outgoing.write(body)) await this.#drained(outgoing);
+      outgoing.end();
+      return;
+    }
+    const parts = body[Symbol.asyncIterator]();
+    outgoing.writeHead(status, headers);
+    outgoing.flushHeaders();
+    if (incoming.method !== 'HEAD') await this.#stream(outgoing, parts, signal);
+    void Promise.resolve(parts.return?.()).catch(() => undefined); // what it throws while it ends concerns nobody
+    if (signal.aborted) outgoing.destroy();
+    else outgoing.end();
+  }
+
+  /** Until the last part, or `signal` aborts: then a part that is still being made is not waited for. */
+  async #stream(outgoing: ServerResponse, parts: AsyncIterator<Uint8Array>, signal: AbortSignal): Promise<void> {
+    let wake: () => void = () => undefined;
+    signal.addEventListener('abort', () => wake(), { once: true });
+    while (!signal.aborted) {
+      const step = await new Promise<IteratorResult<Uint8Array> | null>((resolve, reject) => {
+        wake = () => resolve(null);
+        parts.next().then(resolve, reject);
+      });
+      if (step === null || step.done) return;
+      if (!outgoing.write(step.value)) await this.#drained(outgoing);
+    }
+  }
+
+  /** Resolves when the client has read what was written, or its connection is closed, as it is after two minutes. */
+  async #drained(outgoing: ServerResponse): Promise<void> {
+    const over = new AbortController();
+    const cancel = this.options.clock.after(STALLED_MS, () => outgoing.destroy());
+    try {
+      await Promise.race(['drain', 'close'].map((event) => once(outgoing, event, { signal: over.signal }).catch(() => undefined)));
+    } finally {
+      cancel();
+      over.abort();
+    }
+  }
+}
+
+function portTaken(host: string, port: number): PithError {
+  return new PithError('port_taken', `port ${port} of ${host} is taken`, {
+    cure: 'stop what listens there, or choose another: pith serve --port N',
   });
 }
 
@@ -92,110 +180,4 @@ function holdConnections(server: Server, { config, logger }: Pick<ListenerOption
       if (open.size === 0) isSaid = false;
     });
   });
-}
-
-async function answerTo(
-  { config, routes, clock, logger }: ListenerOptions,
-  request: Request,
-  peer: string,
-  signal: AbortSignal,
-): Promise<HttpResponse> {
-  const url = new URL(request.url);
-  // A web page can point a name of its choice at this machine, so only known names are served.
-  if (![...LOCAL_NAMES, config.host, ...config.hosts].map(plainName).includes(plainName(url.hostname)))
-    return { status: 421, body: 'this name is not served here' };
-  if (url.pathname === '/health') return { status: 200, body: 'ok' };
-  const found = await providerOf(routes(), url.pathname, logger);
-  if (found === null) return NOT_FOUND;
-  const { provider, mostBytes } = found;
-  const read = await bodyOf(request, mostBytes, clock).catch(() => null); // the sender is gone
-  if (read === null) return { status: 408, headers: { connection: 'close' }, body: 'the body did not arrive' };
-  const headers = Object.fromEntries(request.headers.entries());
-  const asked: HttpRequest = {
-    method: request.method,
-    path: url.pathname,
-    query: Object.fromEntries(url.searchParams.entries()),
-    headers,
-    body: Buffer.from(read.bytes).toString('base64'),
-    tooLarge: read.tooLarge,
-    address: clientAddress(peer, headers['x-forwarded-for'], config.trusted_proxies),
-  };
-  try {
-    return checked(await underTraceparent(headers['traceparent'], () => provider.answer(asked, signal)));
-  } catch (error) {
-    logger.error('a request was not answered', { extension: provider.extensionId, method: request.method, reason: messageOf(error) });
-    return { status: 500, body: 'something went wrong' };
-  }
-}
-
-/** Throws for a response that cannot be sent. */
-function checked(response: HttpResponse): HttpResponse {
-  const { status } = response;
-  if (!Number.isInteger(status) || status < 200 || status > 599) throw new RangeError(`no status of an answer: ${status}`);
-  headersOf(response.headers);
-  return response;
-}
-
-function headersOf(given: HttpResponse['headers'] = {}): Headers {
-  const headers = new Headers({ 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' });
-  for (const [name, value] of Object.entries(given)) headers.set(name, value);
-  return headers;
-}
-
-/** A host in the form of URLs: in lower case, without brackets. */
-function plainName(host: string): string {
-  return plainAddress(host) ?? domainToASCII(host);
-}
-
-/** The first provider with a prefix of this path; null: there is none. A failing provider is skipped. */
-async function providerOf(providers: readonly Remote<RouteProvider>[], path: string, logger: Logger) {
-  for (const provider of providers) {
-    try {
-      const { prefixes, mostBytes } = await provider.routes();
-      if (prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`))) return { provider, mostBytes };
-    } catch (error) {
-      logger.warn('an extension does not say which requests it answers', { extension: provider.extensionId, reason: messageOf(error) });
-    }
-  }
-  return null;
-}
-
-interface ReadBody {
-  readonly bytes: Uint8Array;
-  readonly tooLarge: boolean;
-}
-
-/** null: it was too slow. Rejects where its connection was closed. */
-async function bodyOf(request: Request, most: number, clock: Clock): Promise<ReadBody | null> {
-  const tooLarge: ReadBody = { bytes: new Uint8Array(), tooLarge: true };
-  if (Number(request.headers.get('content-length') ?? 0) > most) return tooLarge;
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  let isLate = false;
-  const reader = request.body?.getReader();
-  const cancel = clock.after(BODY_MS, () => {
-    isLate = true;
-    void reader?.cancel();
-  });
-  try {
-    for (let part = await reader?.read(); part?.value !== undefined; part = await reader?.read()) {
-      length += part.value.length;
-      if (length > most) return tooLarge;
-      parts.push(part.value);
-    }
-    return isLate ? null : { bytes: Buffer.concat(parts), tooLarge: false };
-  } finally {
-    cancel();
-  }
-}
-
-/** The client's address: the peer's, or behind trusted proxies the nearest address that is not one of them. */
-export function clientAddress(peer: string, forwarded: string | undefined, proxies: readonly string[]): string {
-  let nearest = plainAddress(peer) ?? peer;
-  for (const named of (forwarded ?? '').split(',').toReversed()) {
-    const address = plainAddress(named);
-    if (address === null || !isWithin(nearest, proxies)) break;
-    nearest = address;
-  }
-  return nearest;
 }

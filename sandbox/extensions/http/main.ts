@@ -1,25 +1,43 @@
-import { type ExtensionContext, Places, type ServiceProvider } from 'pith';
+import { oncePromised } from '@pith/promises';
+import { type Command, type CommandProvider, type ExtensionContext, Permissions, PithError, Places, type ServiceProvider } from 'pith';
 import { configSchema, type Config } from './config.ts';
-import { RouteProvider } from './contract.ts';
+import { HttpUsers } from './contract.ts';
 
-/** The one listener of `pith serve`. */
-export default class Http implements ServiceProvider {
+/** The one listener of `pith serve`, and who may call it. */
+export default class Http implements ServiceProvider, CommandProvider {
   static get config() {
     return configSchema();
   }
 
-  constructor(private readonly context: ExtensionContext<Config>) {}
+  readonly #tokens = oncePromised(async () => {
+    const { Tokens } = await import('./tokens.ts');
+    const { database, clock } = this.context;
+    return new Tokens(database, clock, (userId) => this.context.use(Permissions).isAdmin(userId));
+  });
+  readonly #users: HttpUsers = {
+    signInAddress: async () => {
+      const { listeningAddress } = await import('./server.ts');
+      const address = await listeningAddress(this.context);
+      if (address === null) throw new PithError('not_listening', 'nothing listens for this sandbox', { cure: 'start it: pith serve' });
+      return `${address}/#code=${await (await this.#tokens()).makeCode()}`;
+    },
+    tokens: async () => (await this.#tokens()).list(),
+    newToken: async (wanted) => (await this.#tokens()).make(wanted),
+    revoke: async (id) => (await this.#tokens()).revoke(id),
+  };
+
+  constructor(private readonly context: ExtensionContext<Config>) {
+    context.provide(HttpUsers, this.#users);
+  }
+
+  async getCommands(): Promise<readonly Command[]> {
+    const { tokenCommands } = await import('./commands.ts');
+    return tokenCommands(this.#users, this.context.clock);
+  }
 
   async runBackground(signal: AbortSignal): Promise<void> {
-    const { config, clock, logger, events, id: extensionId } = this.context;
-    const { serve } = this.context.use(Places);
-    if (serve === null) return; // in a chat nothing is served
-    const { listen } = await import('./listener.ts');
-    const listening = (port: number): void => {
-      const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-      events.publish('service.ready', { extensionId, text: `Listening on http://${host}:${port}` });
-    };
-    const port = serve.port ?? config.port;
-    await listen({ config, port, routes: () => this.context.find(RouteProvider), clock, logger, listening }, signal);
+    if (this.context.use(Places).serve === null) return; // in a chat nothing is served
+    const { runServer } = await import('./server.ts');
+    await runServer(this.context, await this.#tokens(), signal);
   }
 }

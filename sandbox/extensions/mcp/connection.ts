@@ -1,4 +1,5 @@
 import type { Client, Transport } from '@modelcontextprotocol/client';
+import type { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
 import {
   messageOf,
   Places,
@@ -189,6 +190,19 @@ export class Connection {
         return toolError('mcp_error', `the MCP server '${this.name}' was lost in the call: ${this.#hidden(this.#end)}${this.#hint()}`);
       return toolError('mcp_error', `the MCP server '${this.name}' refused the call: ${this.#hidden(detailsOf(error))}`);
     }
+  }
+
+  /** A text of it, without what it was given in secret. */
+  withoutSecrets(text: string): string {
+    return this.#hidden(text);
+  }
+
+  /** The skills that it publishes. null: it publishes none, or cannot be reached now. */
+  async skills(): Promise<SkillsClient | null> {
+    if (this.#client === null) return null;
+    const { SkillsClient } = await import('@modelcontextprotocol/client/ext/skills');
+    const skills = new SkillsClient(this.#client, { skipInvalid: true });
+    return skills.supported ? skills : null;
   }
 
   async #keep(signal: AbortSignal): Promise<void> {

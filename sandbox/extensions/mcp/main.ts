@@ -3,6 +3,7 @@ import { mcpCommands } from './commands.ts';
 import { config, type Config, serversOf } from './config.ts';
 import { secretUsesOf } from './secrets.ts';
 import { Servers } from './servers.ts';
+import { skillCommands } from './skill-commands.ts';
 
 export default class Mcp implements ToolProvider, ServiceProvider, CommandProvider {
   static readonly config = config;
@@ -22,7 +23,7 @@ export default class Mcp implements ToolProvider, ServiceProvider, CommandProvid
   }
 
   getCommands() {
-    return mcpCommands(this.servers);
+    return [...mcpCommands(this.servers), ...skillCommands(this.servers, this.servers.skills)];
   }
 
   findings() {

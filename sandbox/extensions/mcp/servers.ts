@@ -11,6 +11,8 @@ import { Logins } from './logins.ts';
 import { projectServers, type ProjectServer, type ProjectServers } from './project-servers.ts';
 import type { ServerTool } from './listing.ts';
 import { offersOf, type Offer } from './offer.ts';
+import { serverSkillTool } from './server-skill-tool.ts';
+import { type PublishedSkill, ServerSkills } from './server-skills.ts';
 import { serverTool } from './server-tools.ts';
 
 /** How soon an edit of `.mcp.json`, or an agreement that another process records, is noticed. */
@@ -39,6 +41,7 @@ export class Servers {
   readonly #containment = new Containment();
   readonly #toolLists: ToolListCache;
   readonly logins: Logins;
+  readonly skills: ServerSkills;
   readonly #closing = new Set<Promise<void>>();
   #hasEnded = false;
   #isUsed = false;
@@ -51,6 +54,7 @@ export class Servers {
     ({ usable: this.#named, unusable: this.#unusable } = serversOf(context.config));
     this.#toolLists = new ToolListCache(context);
     this.logins = new Logins(context.use(Places));
+    this.skills = new ServerSkills(context.kv, this);
     context.own(async () => {
       this.#hasEnded = true;
       await this.#following;
@@ -117,11 +121,31 @@ export class Servers {
     return (await this.#wanted()).get(name)?.config ?? null;
   }
 
-  /** Of every server that is or was connected. */
+  /** Of one that may be used; it is not waited for. */
+  async connection(name: string): Promise<Connection | null> {
+    await this.#follow();
+    return this.#kept.get(name)?.connection ?? null;
+  }
+
+  /** Of every server that is or was connected, and the one that reads their skills. */
   async tools(): Promise<readonly Tool[]> {
     const connections = await this.connected();
     const offers = this.offers();
-    return connections.flatMap((each) => (offers.get(each.name)?.tools ?? []).map((named) => serverTool(each, named)));
+    const skills = await serverSkillTool(this.skills);
+    const tools = connections.flatMap((each) => (offers.get(each.name)?.tools ?? []).map((named) => serverTool(each, named)));
+    return skills === null ? tools : [...tools, skills];
+  }
+
+  async agreeToSkill(skill: PublishedSkill): Promise<void> {
+    await this.skills.agree(skill);
+    this.#changed();
+  }
+
+  /** False: nobody had agreed. */
+  async forgetSkill(server: string, uri: string): Promise<boolean> {
+    const ok = await this.skills.forget(server, uri);
+    if (ok) this.#changed();
+    return ok;
   }
 
   /** What is offered of each server now, and what is not. */

@@ -155,7 +155,7 @@ function printMessage(recipe: Recipe, input: CommandInput, io: CommandIO): void 
 }
 
 /** Throws `usage` with the nearest names, or with why that recipe is broken. */
-async function foundRecipe(folders: RecipeFolders, name: string): Promise<Recipe> {
+export async function foundRecipe(folders: RecipeFolders, name: string): Promise<Recipe> {
   const found = await folders.find(name);
   if (found === undefined) {
     const names = (await folders.read()).recipes.map((recipe) => recipe.name);

@@ -1,5 +1,7 @@
 import { Places, type Command, type CommandProvider, type Diagnostic, type ExtensionContext } from 'pith';
-import { listRecipes, showRecipe } from './commands.ts';
+import { foundRecipe, listRecipes, showRecipe } from './commands.ts';
+import { RecipeBook } from './contract.ts';
+import { fill } from './fill.ts';
 import { recipeCommand } from './recipe-command.ts';
 import { RecipeFolders } from './recipe-folders.ts';
 
@@ -8,7 +10,17 @@ export default class Recipes implements CommandProvider {
   readonly #folders: RecipeFolders;
 
   constructor(private readonly context: ExtensionContext) {
-    this.#folders = new RecipeFolders(context.use(Places), context.logger);
+    const folders = new RecipeFolders(context.use(Places), context.logger);
+    this.#folders = folders;
+    context.provide(RecipeBook, {
+      list: async () =>
+        (await folders.read()).recipes.map(({ name, description, arguments: args }) => ({
+          name,
+          description,
+          arguments: args.map((each) => ({ name: each.name, description: each.description, required: each.default === null })),
+        })),
+      message: async (name, values) => fill(await foundRecipe(folders, name), { pairs: Object.entries(values), text: '' }),
+    });
   }
 
   async getCommands(): Promise<readonly Command[]> {

@@ -1,4 +1,4 @@
-import { defineProtocol, method, type JsonValue } from 'pith';
+import { defineProtocol, method, type JsonValue, type ToolResult } from 'pith';
 
 /** What a run of a saved skill is asked with. */
 export interface StartedBy {
@@ -43,6 +43,25 @@ export interface DueResult {
   readonly endedAt: number;
 }
 
+/** A skill that a channel offers as a tool. */
+export interface ExposedSkill {
+  /** The name of the tool. */
+  readonly tool: string;
+  /** `owner/name`, or the name of one that ships. */
+  readonly skill: string;
+  readonly description: string;
+  /** JSON Schema of its inputs. */
+  readonly inputSchema: Readonly<Record<string, JsonValue>>;
+}
+
+/** Who asks for a run of an exposed skill, and where. */
+export interface ExposedCall {
+  readonly userId: string;
+  readonly channelId: string;
+  readonly threadId: string;
+  readonly inputs: Readonly<Record<string, JsonValue | undefined>>;
+}
+
 /** Seals what is written down of runs of encrypted skills. */
 export interface RunSealing {
   /** Rejects `key_unavailable` where nothing can be sealed. */
@@ -72,6 +91,10 @@ export interface SavedSkills {
   changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void>;
   /** Queues a run as the skill's owner, for somebody who is no user. False: it was queued before. Rejects `input_invalid`. */
   startForOwner(skillId: string, started: StartedBy): Promise<boolean>;
+  /** Skills that are exposed in a channel and that this person may run, by the names of their tools. */
+  exposed(userId: string, channelId: string): Promise<readonly ExposedSkill[]>;
+  /** Runs one of those and waits for its end; `skill` is its `owner/name`. Rejects `not_found`, `not_allowed` and `input_invalid`. */
+  runExposed(skill: string, call: ExposedCall, signal?: AbortSignal): Promise<ToolResult>;
   /** What is to be delivered of a run to this target now; null: nothing is, whoever says so. */
   dueResult(runId: string, target: string): Promise<DueResult | null>;
   /** The skill whose run this process executes in this thread; null: none. `encrypts`: what it keeps is encrypted. */
@@ -86,6 +109,8 @@ export const SavedSkills = defineProtocol<SavedSkills>(
     idOf: method(),
     changeEncryption: method(),
     startForOwner: method(),
+    exposed: method(),
+    runExposed: method({ timeoutMs: null, signalAt: 2 }),
     dueResult: method(),
     skillOfThread: method(),
   },

@@ -1,19 +1,22 @@
 import { PithError } from 'pith';
-import type { DueResult, SavedSkills, StartedBy, WebhookChange, WebhookSettings } from './contract.ts';
+import type { DueResult, ExposedCall, ExposedSkill, SavedSkills, StartedBy, WebhookChange, WebhookSettings } from './contract.ts';
+import { inputJsonSchema, withoutNamesOfHost } from './domain/inputs.ts';
 import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
 import type { Library } from './library/library.ts';
+import { exposedTools, isListedIn, toolNameOf } from './library/tool-names.ts';
 import { partsDue } from './runs/deliveries.ts';
 import { runOfThread } from './runs/run.ts';
 import type { RunStore } from './runs/run-store.ts';
 import type { Summarise } from './runs/summary.ts';
+import { runExposed, toolDescriptionOf } from './skill-tools.ts';
 import type { Runner } from './running/runner.ts';
 
 /** What saved skills answer to other extensions. */
 export class SavedForOthers implements SavedSkills {
   constructor(
-    private readonly library: Library,
+    readonly library: Library,
     private readonly runs: RunStore,
-    private readonly runner: Runner,
+    readonly runner: Runner,
     private readonly summarise: Summarise,
   ) {}
 
@@ -55,6 +58,24 @@ export class SavedForOthers implements SavedSkills {
 
   async startForOwner(skillId: string, started: StartedBy): Promise<boolean> {
     return this.library.startForOwner(skillId, started);
+  }
+
+  async exposed(userId: string, channelId: string): Promise<readonly ExposedSkill[]> {
+    if (!(await this.library.isUsed())) return [];
+    const person = await this.library.person(userId);
+    const meant = exposedTools(await this.library.skills.exposed()).tools.filter((skill) => isListedIn(skill, channelId));
+    return (await this.library.runnable(meant, person)).map(({ skill, inputs }) => ({
+      tool: toolNameOf(skill),
+      skill: referenceOf(skill),
+      description: toolDescriptionOf(skill),
+      inputSchema: inputJsonSchema(inputs),
+    }));
+  }
+
+  async runExposed(skill: string, { userId, channelId, threadId, inputs }: ExposedCall, signal = new AbortController().signal) {
+    const person = await this.library.person(userId);
+    const origin = { channelId, threadId, message: null };
+    return runExposed(this, { skill, inputs: withoutNamesOfHost(inputs), origin, person }, signal);
   }
 
   async dueResult(runId: string, target: string): Promise<DueResult | null> {

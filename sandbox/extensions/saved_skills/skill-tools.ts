@@ -2,7 +2,8 @@ import { withCure } from '@pith/plain-text';
 import { defineTool, PithError, toolError, toolResult, z, type Tool, type ToolCall, type ToolResult } from 'pith';
 import { inputJsonSchema, usageOf, withoutNamesOfHost, type GivenInputs } from './domain/inputs.ts';
 import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
-import type { Library } from './library/library.ts';
+import type { Person } from './domain/permissions.ts';
+import type { Asked, Library } from './library/library.ts';
 import { isExposedIn, isListedIn, toolNameOf } from './library/tool-names.ts';
 import { runOfThread, type Run } from './runs/run.ts';
 import type { Runner } from './running/runner.ts';
@@ -112,7 +113,7 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
 export function exposedTool(ports: ToolPorts, skill: SavedSkill): Tool {
   return defineTool({
     name: toolNameOf(skill),
-    description: skill.chatbot_tool_description || skill.description || `Runs the saved skill ${skill.name}.`,
+    description: toolDescriptionOf(skill),
     input: z.record(z.string(), z.unknown()),
     inputSchema: inputJsonSchema(skill.input_schema),
     effect: 'idempotent',
@@ -123,6 +124,11 @@ export function exposedTool(ports: ToolPorts, skill: SavedSkill): Tool {
     timeoutMs: TIMEOUT_MS,
     execute: (given, about) => invoke(ports, { skill: referenceOf(skill), inputs: given as GivenInputs, priority: undefined }, about),
   });
+}
+
+/** What whoever may call it is told of an exposed skill. */
+export function toolDescriptionOf(skill: SavedSkill): string {
+  return skill.chatbot_tool_description || skill.description || `Runs the saved skill ${skill.name}.`;
 }
 
 interface Invocation {
@@ -151,14 +157,27 @@ async function invoke(
     const work = () => compose(ports, { parent, skill, given, id, sideBySide }, person.userId, signal);
     return resultOf(await (sideBySide ? work() : ports.runner.inTurn(parent.id, work, signal)));
   }
-  const { skill: asked } = await ports.library.find(skill, person, 'run');
-  if (!isExposedIn(asked, turn.channelId))
-    throw new PithError('not_allowed', `'${referenceOf(asked)}' is not exposed to this chat`, {
-      cure: `its owner exposes it: pith saved expose ${referenceOf(asked)} on; or run it: pith run ${referenceOf(asked)}`,
-    });
   const origin = { channelId: turn.channelId, threadId: turn.threadId, message: turn.messageId ?? null };
-  const queued = await ports.library.run(skill, person, { inputs: given, cause: 'tool', origin, priority, id });
-  return resultOf(await ports.runner.settled(queued, signal));
+  return runExposed(ports, { skill, inputs: given, origin, person, priority, id }, signal);
+}
+
+interface ExposedRun extends Pick<Asked, 'inputs' | 'origin' | 'priority' | 'id'> {
+  readonly skill: string;
+  readonly person: Person;
+}
+
+/** Runs a skill for a person who asks in a channel in which it is exposed, and waits for what comes of it. */
+export async function runExposed(
+  { library, runner }: Pick<ToolPorts, 'library' | 'runner'>,
+  { skill, person, ...asked }: ExposedRun,
+  signal: AbortSignal,
+): Promise<ToolResult> {
+  const { skill: meant } = await library.find(skill, person, 'run');
+  if (!isExposedIn(meant, asked.origin.channelId ?? ''))
+    throw new PithError('not_allowed', `'${referenceOf(meant)}' is not exposed to this chat`, {
+      cure: `its owner exposes it: pith saved expose ${referenceOf(meant)} on; or run it: pith run ${referenceOf(meant)}`,
+    });
+  return resultOf(await runner.settled(await library.run(skill, person, { ...asked, cause: 'tool' }), signal));
 }
 
 /** What refuses one of several calls costs that one only. */

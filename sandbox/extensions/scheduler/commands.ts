@@ -1,16 +1,18 @@
-import type { Clock, Command } from 'pith';
+import { type Command, type CommandIO, type ExtensionContext, Permissions } from 'pith';
 import { localTime } from '@pith/command-line';
 import type { ScheduleStore } from './schedule-store.ts';
 import { nextOf, type Schedule, scheduleView } from './schedule.ts';
 
 /** `pith tasks schedules …` and `/tasks schedules …`. */
-export function scheduleCommands(store: ScheduleStore, clock: Clock): readonly Command[] {
+export function scheduleCommands(store: ScheduleStore, { clock, use }: Pick<ExtensionContext, 'clock' | 'use'>): readonly Command[] {
+  /** null: an administrator, who sees everybody's. */
+  const whose = async ({ userId }: CommandIO) => ((await use(Permissions).isAdmin(userId)) ? null : userId);
   return [
     {
       path: 'tasks schedules list',
       description: 'List the schedules of agents',
       async run(_input, io) {
-        const schedules = await store.list(null);
+        const schedules = await store.list(await whose(io));
         io.json(schedules.map((each) => ({ ...scheduleView(each, clock.now()), user: each.by.user, made_by: each.by.agent })));
         io.print(
           schedules.length === 0
@@ -24,7 +26,7 @@ export function scheduleCommands(store: ScheduleStore, clock: Clock): readonly C
       description: 'Cancel a schedule',
       arguments: [{ name: 'id', description: 'The schedule', required: true }],
       async run({ arguments: { id } }, io) {
-        const cancelled = await store.cancel(String(id), null);
+        const cancelled = await store.cancel(String(id), await whose(io));
         io.json({ schedule_id: cancelled.id, cancelled: true });
         io.print(`Cancelled ${cancelled.id}: ${shortened(cancelled.message)}`);
       },

@@ -35,7 +35,7 @@ export default class Scheduler implements ToolProvider, CommandProvider {
   }
 
   getCommands(): readonly Command[] {
-    return scheduleCommands(this.#store, this.#context.clock);
+    return scheduleCommands(this.#store, this.#context);
   }
 
   async findings(): Promise<readonly Diagnostic[]> {

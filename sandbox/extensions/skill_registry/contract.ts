@@ -216,6 +216,8 @@ export interface SkillLibrary {
   readBody(ref: string, notes?: readonly string[]): Promise<SkillText>;
   /** One file of a skill; null for what is not there, no regular file, outside, or of more than `most` bytes. */
   readFile(ref: string, path: string, most: number): Promise<Uint8Array | null>;
+  /** All files of a skill that a model may read, by path, `SKILL.md` among them; null where they are more than 512, or of more than `most` bytes together. */
+  readFiles(ref: string, most: number): Promise<Readonly<Record<string, Uint8Array>> | null>;
   /** Looks at its files: whether it is still what a person trusted. Ask before anything of it runs. `copy`: and whether these are its files, as they were trusted. */
   isTrusted(ref: string, copy?: readonly CopiedFile[]): Promise<boolean>;
   /** What a ranker is given of an offered skill. Rejects `skill_not_found`. */
@@ -237,7 +239,8 @@ export const SkillLibrary = defineProtocol<SkillLibrary>(
     find: method(),
     named: method(),
     readBody: method(),
-    readFile: method(),
+    readFile: method({ byReference: true }),
+    readFiles: method({ byReference: true }),
     isTrusted: method(),
     document: method(),
     documentAt: method(),

@@ -1,7 +1,7 @@
 import { type AgentSpec, PithError, type TurnInfo, type SkillProvider } from 'pith';
 import { printableLine, didYouMean } from '@pith/plain-text';
 import path from 'node:path';
-import { listResources, parseSkillFile, readSkillFile, resourceBytes, splitFrontmatter } from '@pith/skill-files';
+import { listResources, parseSkillFile, readableFiles, readSkillFile, resourceBytes, splitFrontmatter } from '@pith/skill-files';
 import { catalogBudget, renderCatalog } from './catalog/catalog.ts';
 import { agentSkills, type ScopeCache, scopeOf } from './catalog/scope.ts';
 import type { CopiedFile, FoundSkills, RankerDocument, SkillLibrary, SkillRecord, SkillRecords, SkillText } from './contract.ts';
@@ -14,6 +14,9 @@ import type { SkillBody } from './bodies.ts';
 import type { SkillRegistry } from './registry.ts';
 import { findingsIn } from './trust/findings-in.ts';
 import { namesVersion } from './versions/versions.ts';
+
+/** What is published of one skill to others: more is no skill but a project. */
+const MOST_FILES = 512;
 
 /** What the registry answers to the other extensions of its family. */
 export class Library implements SkillLibrary {
@@ -59,6 +62,12 @@ export class Library implements SkillLibrary {
     const { realDirectory } = await this.usable(ref);
     const read = await resourceBytes(realDirectory, path, most);
     return read.kind === 'bytes' && (await this.isTrusted(ref)) ? read.bytes : null;
+  }
+
+  async readFiles(ref: string, most: number): Promise<Readonly<Record<string, Uint8Array>> | null> {
+    const { realDirectory, file } = await this.usable(ref);
+    const files = await readableFiles(realDirectory, path.basename(file), { files: MOST_FILES, bytes: most });
+    return files !== null && (await this.isTrusted(ref)) ? files : null;
   }
 
   async isTrusted(ref: string, copy?: readonly CopiedFile[]): Promise<boolean> {

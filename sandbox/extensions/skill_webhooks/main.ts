@@ -1,5 +1,5 @@
 import { PithError, type ChannelMessage, type ChannelProvider, type Command, type CommandProvider, type ExtensionContext } from 'pith';
-import { RouteProvider } from 'pith/http';
+import { type Route, RouteProvider } from 'pith/http';
 import { SavedSkills } from 'pith/saved_skills';
 import { webhookCommands } from './commands.ts';
 import { configSchema, type Config } from './config.ts';
@@ -7,7 +7,14 @@ import { PREFIX, WebhookRequests } from './requests.ts';
 import { Results } from './results.ts';
 import { webhookTables, SeenRequests, ResultKeys } from './tables.ts';
 
-const MOST_BYTES = 128 * 1024;
+const ROUTE: Route = {
+  method: 'POST',
+  path: `${PREFIX}/{secret}`,
+  need: 'public',
+  summary: 'Run a saved skill by a signed request',
+  mostBytes: 128 * 1024,
+  fromServers: true,
+};
 
 /** Lets other systems run saved skills by signed requests, and sends them the results. */
 export default class SkillWebhooks implements CommandProvider, ChannelProvider {
@@ -28,7 +35,7 @@ export default class SkillWebhooks implements CommandProvider, ChannelProvider {
     this.#keys = new ResultKeys(tables);
     const requests = new WebhookRequests({ skills, seen: new SeenRequests(tables, clock), clock, logger, config });
     context.provide(RouteProvider, {
-      routes: async () => ({ prefixes: [PREFIX], mostBytes: MOST_BYTES }),
+      routes: async () => [ROUTE],
       answer: (request) => requests.answer(request),
     });
     const { private_origins: privateOrigins } = config;

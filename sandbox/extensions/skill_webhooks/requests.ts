@@ -1,5 +1,5 @@
 import { codeOf, messageOf, type Clock, type JsonValue, type Logger, type Remote } from 'pith';
-import type { HttpRequest, HttpResponse } from 'pith/http';
+import type { RouteAnswer, RouteRequest } from 'pith/http';
 import type { SavedSkills, WebhookSettings } from 'pith/saved_skills';
 import { ulid } from 'ulid';
 import { sha256 } from '@pith/plain-data';
@@ -19,7 +19,7 @@ export interface RequestPorts {
 }
 
 /** The same answer for an unknown, malformed or disabled path. */
-const UNKNOWN: HttpResponse = { status: 404, body: 'not found' };
+const UNKNOWN = failed(404, 'webhook_unknown', 'there is no such webhook');
 
 /** Answers requests that start runs: look-up, address, size, signature, rate, inputs. */
 export class WebhookRequests {
@@ -28,61 +28,59 @@ export class WebhookRequests {
 
   constructor(private readonly ports: RequestPorts) {}
 
-  async answer(request: HttpRequest): Promise<HttpResponse> {
+  async answer(request: RouteRequest): Promise<RouteAnswer> {
     const { skills, seen, clock, logger } = this.ports;
-    if (request.method !== 'POST') return { status: 405, headers: { allow: 'POST' }, body: 'use POST' };
-    const secret = request.path.startsWith(`${PREFIX}/`) ? request.path.slice(PREFIX.length + 1) : '';
+    const { secret = '' } = request.params;
     const webhook = /^[0-9a-f]{64}$/.test(secret) ? await skills.webhook(secret) : null;
     if (webhook === null) return UNKNOWN;
-    const refuse = (status: number, why: string): HttpResponse => {
+    const refuse: Refuse = (status, code, why) => {
       logger.warn('a webhook was refused', { skill: webhook.skill, address: request.address, status, why });
-      return { status, body: why };
+      return failed(status, code, why);
     };
-    if (!readAllowList(webhook.ipAllowlist).admits(request.address)) return refuse(403, 'this address is not admitted');
-    if (request.tooLarge) return refuse(413, 'the body is longer than 128 KiB');
+    if (!readAllowList(webhook.ipAllowlist).admits(request.address)) return refuse(403, 'not_allowed', 'this address is not admitted');
     const signature = this.#signature(request, webhook);
-    if (signature === 'wrong') return refuse(401, 'the signature is missing, wrong or too old');
+    if (signature === 'wrong') return refuse(401, 'signature_invalid', 'the signature is missing, wrong or too old');
     const { skillId } = webhook;
     const { id } = signature;
     const newRun = ulid(clock.now());
     const known = id === null ? null : await seen.find(skillId, id);
     if (known === null && this.#isTooOften(skillId, id ?? newRun))
-      return { ...refuse(429, 'too many requests'), headers: { 'retry-after': '60' } };
+      return { ...refuse(429, 'limit_reached', 'too many requests'), headers: { 'retry-after': '60' } };
     const runId = known ?? (id === null ? newRun : await seen.add(skillId, id));
-    const inputs = inputsIn(Buffer.from(request.body, 'base64'));
-    if (inputs === null) return refuse(400, 'the body must be a JSON object');
+    const inputs = inputsIn(request.bytes);
+    if (inputs === null) return refuse(400, 'body_invalid', 'the body must be a JSON object');
     return this.#start(request, webhook, { runId, inputs, refuse });
   }
 
   async #start(
-    { headers }: HttpRequest,
+    { headers }: RouteRequest,
     { skillId, skill }: WebhookSettings,
     asked: {
       readonly runId: string;
       readonly inputs: Readonly<Record<string, JsonValue>>;
-      readonly refuse: (status: number, why: string) => HttpResponse;
+      readonly refuse: Refuse;
     },
-  ): Promise<HttpResponse> {
+  ): Promise<RouteAnswer> {
     const { skills, logger } = this.ports;
     const { runId, inputs, refuse } = asked;
     const priority = this.#priority(headers);
     try {
       const isNew = await skills.startForOwner(skillId, { runId, inputs, ...(priority === null ? {} : { priority }) });
-      if (!isNew) return refuse(401, 'this request has come before');
+      if (!isNew) return refuse(401, 'request_repeated', 'this request has come before');
       logger.info('a webhook started a run', { skill, run: runId });
-      return { status: 202, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ run: runId }) };
+      return { status: 202, json: { run: runId } };
     } catch (error) {
-      if (codeOf(error, '') === 'limit_reached') return { ...refuse(503, messageOf(error)), headers: { 'retry-after': '60' } };
+      if (codeOf(error, '') === 'limit_reached')
+        return { ...refuse(503, 'limit_reached', messageOf(error)), headers: { 'retry-after': '60' } };
       if (codeOf(error, '') !== 'input_invalid') throw error; // it may have started all the same: the same id gives the same run
-      return refuse(400, messageOf(error));
+      return refuse(400, 'input_invalid', messageOf(error));
     }
   }
 
   /** `wrong` where a required signature is missing or invalid; else the id that identifies a repeated request, if it has one. */
-  #signature({ headers, body: text }: HttpRequest, webhook: WebhookSettings): 'wrong' | { readonly id: string | null } {
+  #signature({ headers, bytes: body }: RouteRequest, webhook: WebhookSettings): 'wrong' | { readonly id: string | null } {
     const { signingKey: key, signatureRequired, legacySignature } = webhook;
     const { clock, config } = this.ports;
-    const body = Buffer.from(text, 'base64');
     const isSigned = headers['webhook-signature'] !== undefined;
     const id = key === null ? null : signedId({ headers, body }, key, clock.now());
     if (id !== null) return { id };
@@ -92,7 +90,7 @@ export class WebhookRequests {
     return signatureRequired ? 'wrong' : { id: null };
   }
 
-  #priority(headers: HttpRequest['headers']): number | null {
+  #priority(headers: RouteRequest['headers']): number | null {
     const names = ['x-pith-priority', ...this.ports.config.priority_headers.map((name) => name.toLowerCase())];
     const given = names.map((name) => headers[name]).find((value) => value !== undefined);
     return given !== undefined && /^[+-]?\d{1,6}$/.test(given.trim()) ? Number(given) : null;
@@ -107,6 +105,12 @@ export class WebhookRequests {
     this.#recent.set(skillId, recent);
     return isTooOften;
   }
+}
+
+type Refuse = (status: number, code: string, why: string) => RouteAnswer;
+
+function failed(status: number, code: string, message: string): RouteAnswer {
+  return { status, json: { error: { code, message } } };
 }
 
 /** null: not a JSON object. */

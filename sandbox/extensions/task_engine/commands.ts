@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { CommandProvider, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
+import { CommandProvider, Permissions, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
 import { WorkProvider, type RunningWork } from './contract.ts';
 import { captureCommand, countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import type { TaskService } from './task-service.ts';
@@ -10,10 +10,12 @@ import type { TaskChange } from './task-store.ts';
 const ID = { name: 'id', description: 'The task', required: true };
 const DEFAULT_LISTED = 20;
 
-type Ports = Pick<ExtensionContext, 'find' | 'clock'>;
+type Ports = Pick<ExtensionContext, 'find' | 'use' | 'clock'>;
 
 /** `pith tasks …` and `/tasks …`: what a person does with tasks. They write; whoever serves sees it soon. */
 export function taskCommands(ports: Ports, service: TaskService): readonly Command[] {
+  /** null: an administrator, who sees everybody's. */
+  const whose = async ({ userId }: CommandIO) => ((await ports.use(Permissions).isAdmin(userId)) ? null : userId);
   const one = (
     path: string,
     description: string,
@@ -24,7 +26,7 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
     description,
     arguments: [ID],
     ...more,
-    run: async (input, io) => run(await service.find(String(input.arguments['id']), null), input, io),
+    run: async (input, io) => run(await service.find(String(input.arguments['id']), await whose(io)), input, io),
   });
   const report = (io: CommandIO, task: Task, text: string) => {
     io.json(taskJson(task));
@@ -34,11 +36,13 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
   const orWork = (run: (work: RunningWork, io: CommandIO) => Promise<void>, command: Command): Command => ({
     ...command,
     async run(input, io, signal) {
-      const work = (await works()).find(({ id }) => id === input.arguments['id']);
+      const work = (await worksFor(await whose(io))).find(({ id }) => id === input.arguments['id']);
       return work === undefined ? command.run(input, io, signal) : run(work, io);
     },
   });
-  const works = async () => (await Promise.all(ports.find(WorkProvider).map((provider) => provider.listWork().catch(() => [])))).flat();
+  /** It says not whose it is. */
+  const worksFor = async (userId: string | null) =>
+    userId === null ? (await Promise.all(ports.find(WorkProvider).map((provider) => provider.listWork().catch(() => [])))).flat() : [];
   return [
     {
       path: 'tasks list',
@@ -48,8 +52,9 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
         { name: 'limit', short: 'k', type: 'number', description: 'At most this many', default: DEFAULT_LISTED },
       ],
       async run({ options }, io) {
-        const tasks = await service.list(countOption({ options }, 'limit', DEFAULT_LISTED), stateOf(options['state']), null);
-        const running = options['state'] === undefined ? await works() : [];
+        const user = await whose(io);
+        const tasks = await service.list(countOption({ options }, 'limit', DEFAULT_LISTED), stateOf(options['state']), user);
+        const running = options['state'] === undefined ? await worksFor(user) : [];
         io.json([...tasks.map(taskJson), ...running.map(workJson)]);
         io.print(listText(tasks, running, ports.clock.now(), io));
       },

@@ -80,7 +80,8 @@ export class TaskService {
   async find(id: string, userId: string | null): Promise<Task> {
     const task = await this.store.load(id);
     if (task && (userId === null || task.submitter.userId === userId)) return task;
-    throw new PithError('task_unknown', `there is no task '${id}'${didYouMean(id, await this.store.ids())}`, {
+    const known = userId === null ? await this.store.ids() : (await this.list(1000, null, userId)).map((each) => each.id);
+    throw new PithError('task_unknown', `there is no task '${id}'${didYouMean(id, known)}`, {
       cure: 'see: pith tasks list',
     });
   }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { namedAddresses, readAllowList } from '../../../sandbox/extensions/skill_webhooks/allow-list.ts';
-import { clientAddress } from '../../../sandbox/extensions/http/listener.ts';
+import { clientAddress } from '../../../sandbox/extensions/http/safety.ts';
 import { fakeClock } from 'pith/testing';
 import { collectSpans } from '../../span-collector.ts';
 import { passing, until } from '../../waiting.ts';
@@ -30,7 +30,7 @@ async function served(script: Parameters<typeof savedKernel>[0] = [], options: P
     serve: { port: 0 },
     onKernel(events) {
       port = 0;
-      events.handle('service.ready', ({ text }) => void (port = Number(/:(\d+)$/u.exec(text)?.[1])));
+      events.handle('service.ready', ({ text }) => void (port = Number(/:(\d+);/u.exec(text)?.[1])));
     },
   });
   await saveAs(kernel, 'ada', 'greet', SKILL);
@@ -253,10 +253,10 @@ describe('webhooks', () => {
     await until(async () => (await states())[0] === 'running');
     expect((await post(body, signed(key, body, 'b'))).status).toBe(202);
     const third = await post(body, signed(key, body, 'c'));
-    expect([third.status, third.headers.get('retry-after'), await third.text()]).toEqual([
+    expect([third.status, third.headers.get('retry-after'), await third.json()]).toEqual([
       503,
       '60',
-      'no more runs may wait in this lane than 1',
+      { error: { code: 'limit_reached', message: 'no more runs may wait in this lane than 1' } },
     ]);
     expect(await states()).toEqual(['queued', 'running']);
     goOn();

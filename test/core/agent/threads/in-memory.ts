@@ -32,7 +32,12 @@ export function storesInMemory(): Stores {
     branch: unused,
     remove: unused,
   };
-  const hold = { lost: new AbortController().signal, fence: { name: 'alone', holder: 'alone' }, release: async () => undefined };
+  const hold = {
+    lost: new AbortController().signal,
+    stopped: new AbortController().signal,
+    fence: { name: 'alone', holder: 'alone' },
+    release: async () => undefined,
+  };
   return {
     threads: {
       find: async (threadId) => threads.get(threadId) ?? null,

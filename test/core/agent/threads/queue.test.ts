@@ -110,6 +110,7 @@ describe('thread queue', () => {
       .mockResolvedValue({
         fence: { name: 'x', holder: 'x' },
         lost: new AbortController().signal,
+        stopped: new AbortController().signal,
         inherited: false,
         release,
       });

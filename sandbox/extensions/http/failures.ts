@@ -1,0 +1,71 @@
+import { codeOf, messageOf, PithError } from 'pith';
+import type { RouteAnswer } from './contract.ts';
+
+/** Statuses of codes that do not end in what says it. */
+const STATUSES: ReadonlyMap<string, number> = new Map([
+  ['usage', 400],
+  ['token_needed', 401],
+  ['not_allowed', 403],
+  ['not_agreed', 403],
+  ['denied', 403],
+  ['restricted', 403],
+  ['skill_not_offered', 404],
+  ['thread_busy', 409],
+  ['write_conflict', 409],
+  ['job_exists', 409],
+  ['approval_answered', 409],
+  ['approval_needed', 409],
+  ['awaiting_approval', 409],
+  ['nothing_to_resume', 409],
+  ['limit_reached', 429],
+  ['quota_exceeded', 429],
+  ['stopped', 503],
+  ['interrupted', 503],
+]);
+
+/** The status of an error that the client may read; null: it may not. */
+function statusOf(code: string): number | null {
+  const known = STATUSES.get(code);
+  if (known !== undefined) return known;
+  if (/(?:^|_)(?:unknown|not_found)$/.test(code)) return 404;
+  return code.endsWith('_invalid') ? 400 : null;
+}
+
+export function failure(
+  status: number,
+  code: string,
+  message: string,
+  more: { readonly cure?: string; readonly headers?: RouteAnswer['headers'] } = {},
+): RouteAnswer {
+  const { cure, headers } = more;
+  return {
+    status,
+    ...(headers === undefined ? {} : { headers }),
+    json: { error: { code, message, ...(cure === undefined ? {} : { cure }) } },
+  };
+}
+
+export const UNKNOWN = failure(404, 'not_found', 'there is nothing at this address');
+
+/** Reports an unexpected error to the log, and nothing of it to the client. */
+export const INTERNAL = failure(500, 'internal', 'something went wrong; the log of the server says what');
+
+/** What a client may know of an error; null: nothing. `hide` removes the folders of this machine from a text. */
+export function failureOf(error: unknown, hide: (text: string) => string): RouteAnswer | null {
+  const code = codeOf(error, '');
+  const status = error instanceof PithError ? statusOf(code) : null;
+  if (status === null) return null;
+  const { cure, retryAfterMs } = error as PithError;
+  const wait = status === 429 || status === 503 ? { 'retry-after': String(Math.ceil((retryAfterMs ?? 60_000) / 1000)) } : undefined;
+  return failure(status, code, hide(messageOf(error)), {
+    ...(cure === undefined ? {} : { cure: hide(cure) }),
+    ...(wait === undefined ? {} : { headers: wait }),
+  });
+}
+
+/** Hides these folders: each is shown by its name. The longest first, as one may be within another. */
+export function hiding(folders: Readonly<Record<string, string | null>>): (text: string) => string {
+  const known = Object.entries(folders).filter((entry): entry is [string, string] => entry[1] !== null && entry[1].length > 1);
+  const longestFirst = known.toSorted(([, a], [, b]) => b.length - a.length);
+  return (text) => longestFirst.reduce((hidden, [name, folder]) => hidden.replaceAll(folder, name), text);
+}

@@ -1,0 +1,281 @@
+import { underTraceparent } from '@pith/genai-spans';
+import { isWithin } from '@pith/address-ranges';
+import { keepNewest, sha256 } from '@pith/plain-data';
+import { messageOf, type Clock, type Logger } from 'pith';
+import { hasBody, type Incoming, readBody } from './body.ts';
+import type { Config } from './config.ts';
+import type { Caller, Need, Route, RouteAnswer, RouteRequest } from './contract.ts';
+import { failure, failureOf, INTERNAL, UNKNOWN } from './failures.ts';
+import type { MinuteLimit } from './limits.ts';
+import { type Found, nameOf, readPath, type RouteTable, type Sender } from './routing.ts';
+import { clientAddress, isNamedOrigin, isServed, networkOf, refusedSite } from './safety.ts';
+import type { Credential, Tokens } from './tokens.ts';
+
+export interface RequestPorts {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly logger: Pick<Logger, 'error' | 'warn'>;
+  readonly routes: RouteTable;
+  readonly tokens: Tokens;
+  readonly limits: Limits;
+  /** The name of the cookie that carries a session. */
+  readonly cookieName: string;
+  /** Removes the folders of this machine from a text. */
+  readonly hide: (text: string) => string;
+}
+
+export interface Limits {
+  readonly perUser: MinuteLimit;
+  readonly perAddress: MinuteLimit;
+  /** Wrong tokens, codes and sessions of one address. */
+  readonly failures: MinuteLimit;
+}
+
+/** A request before anything of it is believed. */
+interface Arrival extends Omit<Sender, 'credential'> {
+  readonly method: string;
+  readonly hostname: string;
+  readonly host: string;
+  readonly path: string;
+  readonly search: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly address: string;
+}
+
+const MOST_BYTES = 256 * 1024;
+const JSON_TYPE = 'application/json';
+/** Tokens and sessions that were valid: guesses from their address do not lock their owners out. */
+const MOST_KNOWN = 1000;
+/** Headers that carry a token or a session, which no extension needs. */
+const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'x-pith-page']);
+
+/** Decides about each request: who sends it, whether it may be sent, and who answers it. */
+export class Requests {
+  readonly #known = new Map<string, true>();
+
+  constructor(private readonly ports: RequestPorts) {}
+
+  /** `found`: called with the extension that will answer, before it is asked. */
+  async answer(incoming: Incoming, signal: AbortSignal, found: (extensionId: string | null) => void): Promise<RouteAnswer> {
+    const arrival = arrivalOf(incoming, this.ports.config);
+    const { origin } = arrival.headers;
+    const answer = await this.#answer(incoming, arrival, signal, found);
+    if (origin === undefined || !isNamedOrigin(origin, this.ports.config.origins)) return answer;
+    return {
+      ...answer,
+      headers: { ...answer.headers, 'access-control-allow-origin': origin, 'access-control-expose-headers': '*', vary: 'Origin' },
+    };
+  }
+
+  async #answer(
+    incoming: Incoming,
+    arrival: Arrival,
+    signal: AbortSignal,
+    taken: (extensionId: string | null) => void,
+  ): Promise<RouteAnswer> {
+    const { config, routes, limits } = this.ports;
+    const { method, hostname, host, path, network, headers } = arrival;
+    const reached = incoming.socket.localAddress ?? '';
+    if (!isServed(hostname, reached, config)) return failure(421, 'host_unknown', 'this name is not served here');
+    const wait = limits.perAddress.wait(network);
+    limits.perAddress.count(network);
+    if (wait !== null) return tooMany(wait, 'too many requests from this address');
+    const segments = readPath(path);
+    if (segments === null) return failure(400, 'path_invalid', 'the path can be read in several ways');
+    const found = (await routes.current()).find(method, segments);
+    if (!('route' in found)) return this.#unrouted(arrival, found);
+    const { route } = found;
+    const { origin, 'sec-fetch-site': fetchSite } = headers;
+    const opensPage = route.need === 'public' && (method === 'GET' || method === 'HEAD');
+    const why = route.fromServers ? null : refusedSite({ host, origin, fetchSite, opensPage }, config.origins);
+    if (why !== null) return failure(403, 'not_allowed', why);
+    const credential = route.fromServers ? null : await this.#credential(arrival, route.need);
+    if (credential !== null && 'status' in credential) return credential;
+    const refused = refusal(route.need, credential?.caller ?? null) ?? this.#overUser(credential);
+    if (refused !== null) return refused;
+    const request = await this.#read(incoming, arrival, found, signal);
+    if ('status' in request) return request;
+    taken(found.by.extensionId);
+    return this.#ask(found, { ...request, caller: credential?.caller ?? null }, { ...arrival, credential });
+  }
+
+  /** Nothing answers this method, or this path. */
+  #unrouted({ method, headers }: Arrival, methods: readonly string[]): RouteAnswer {
+    if (methods.length === 0) return UNKNOWN;
+    const { origin } = headers;
+    if (method === 'OPTIONS' && origin !== undefined && isNamedOrigin(origin, this.ports.config.origins))
+      return {
+        status: 204,
+        headers: {
+          'access-control-allow-methods': methods.join(', '),
+          'access-control-allow-headers': headers['access-control-request-headers'] ?? '*',
+          'access-control-max-age': '600',
+        },
+      };
+    return failure(405, 'method_unknown', `use ${methods.join(' or ')}`, { headers: { allow: methods.join(', ') } });
+  }
+
+  /** null: there is no valid one. An answer: it may not even be looked at. */
+  async #credential({ headers, network }: Arrival, need: Need): Promise<Credential | RouteAnswer | null> {
+    const { tokens, cookieName, limits } = this.ports;
+    const { authorization, cookie = '', 'x-pith-page': page } = headers;
+    const token = authorization === undefined ? null : (/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '');
+    const session = cookieIn(cookie, cookieName);
+    const given = token ?? session;
+    if (given === null) return null;
+    const digest = sha256(given);
+    const wait = need === 'public' || this.#known.has(digest) ? null : limits.failures.wait(network);
+    if (wait !== null) return tooMany(wait, 'too many wrong tokens from this address');
+    const found = token === null ? await tokens.ofSession(given, page ?? '') : await tokens.ofToken(given);
+    if (found !== null) keepNewest(this.#known, digest, true, MOST_KNOWN);
+    else if (need !== 'public') limits.failures.count(network);
+    return found;
+  }
+
+  #overUser(credential: Credential | null): RouteAnswer | null {
+    if (credential === null) return null;
+    const { perUser } = this.ports.limits;
+    const { userId } = credential.caller;
+    const wait = perUser.wait(userId);
+    perUser.count(userId);
+    return wait === null ? null : tooMany(wait, 'too many requests of this user');
+  }
+
+  /** The request as its route states it, or why it is not that. */
+  async #read(
+    incoming: Incoming,
+    arrival: Arrival,
+    { route, params }: Found,
+    signal: AbortSignal,
+  ): Promise<Omit<RouteRequest, 'caller'> | RouteAnswer> {
+    const { headers, path, search, address } = arrival;
+    const isSent = hasBody(incoming);
+    const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+    const isUpload = route.fromServers === true || (route.upload?.includes(type) ?? false);
+    if (isSent && !isUpload && !(route.body !== undefined && type === JSON_TYPE)) return failure(415, 'type_unknown', whatIsTaken(route));
+    const bytes = isSent ? await readBody(incoming, route.mostBytes ?? MOST_BYTES, this.ports.clock) : new Uint8Array();
+    if (bytes === 'too large') return failure(413, 'body_too_large', `the body is longer than ${route.mostBytes ?? MOST_BYTES} bytes`);
+    if (bytes === 'late' || bytes === 'gone')
+      return failure(408, 'body_late', 'the body did not arrive', { headers: { connection: 'close' } });
+    const query = checked(route.query, queryOf(search), 'query');
+    if ('status' in query) return query;
+    const json = isUpload || route.body === undefined ? { value: undefined } : jsonIn(bytes);
+    const body =
+      json === null
+        ? failure(400, 'body_invalid', 'the body is not JSON in UTF-8')
+        : isUpload
+          ? json
+          : checked(route.body, json.value, 'body');
+    if ('status' in body) return body;
+    const shown = route.fromServers ? headers : Object.fromEntries(Object.entries(headers).filter(([name]) => !SECRET_HEADERS.has(name)));
+    return {
+      route: nameOf(route),
+      path,
+      params,
+      query: query.value as Readonly<Record<string, unknown>>,
+      headers: shown,
+      ...(body.value === undefined ? {} : { body: body.value }),
+      bytes: isUpload ? bytes : new Uint8Array(),
+      address,
+      signal,
+    };
+  }
+
+  async #ask({ by, route }: Found, request: RouteRequest, sender: Sender): Promise<RouteAnswer> {
+    const { logger, hide } = this.ports;
+    try {
+      return await underTraceparent(request.headers['traceparent'], () => by.answer(request, sender));
+    } catch (error) {
+      const known = failureOf(error, hide);
+      if (known !== null) return known;
+      if (!request.signal.aborted)
+        logger.error('a request was not answered', { extension: by.extensionId ?? 'http', route: nameOf(route), reason: messageOf(error) });
+      return INTERNAL;
+    }
+  }
+}
+
+export function tooMany(seconds: number, why: string): RouteAnswer {
+  return failure(429, 'limit_reached', why, { headers: { 'retry-after': String(seconds) } });
+}
+
+function arrivalOf({ method = 'GET', url = '', headers: given, socket }: Incoming, config: Config): Arrival {
+  const headers = Object.fromEntries(
+    Object.entries(given).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, typeof value === 'string' ? value : value.join(', ')]],
+    ),
+  );
+  const base = url.startsWith('/') ? `http://${headers['host'] ?? ''}` : url;
+  const { hostname = '', host = '', pathname = '', search = '' } = URL.canParse(base) ? new URL(base) : {};
+  const [ownPath = '', ...ownSearch] = url.split('?');
+  const peer = socket.remoteAddress ?? '';
+  const address = clientAddress(peer, headers['x-forwarded-for'], config.trusted_proxies);
+  const isAbsolute = !url.startsWith('/');
+  return {
+    method,
+    hostname,
+    host,
+    path: isAbsolute ? pathname : ownPath,
+    search: isAbsolute ? search : ownSearch.join('?'),
+    headers,
+    address,
+    network: networkOf(address),
+    isSecure: isWithin(peer, config.trusted_proxies) && headers['x-forwarded-proto'] === 'https',
+  };
+}
+
+const RANKS: Readonly<Record<Caller['may'], number>> = { chat: 0, approve: 1, admin: 2 };
+
+/** Why this caller may not call such a route; null: it may. */
+function refusal(need: Need, caller: Caller | null): RouteAnswer | null {
+  if (need === 'public') return null;
+  if (caller === null)
+    return failure(401, 'token_needed', 'this needs a valid token', { cure: 'pith tokens new', headers: { 'www-authenticate': 'Bearer' } });
+  const needed = need === 'user' ? 0 : RANKS[need];
+  const isEnough = RANKS[caller.may] >= needed && (need !== 'admin' || caller.role === 'admin');
+  return isEnough
+    ? null
+    : failure(403, 'not_allowed', `this needs a token that may ${need === 'admin' ? 'administer' : 'answer questions'}`, {
+        cure: `pith tokens new --may ${need}`,
+      });
+}
+
+function cookieIn(header: string, name: string): string | null {
+  const pairs = header.split(';').map((each) => each.trim());
+  return pairs.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
+}
+
+function whatIsTaken({ body, upload = [] }: Route): string {
+  const types = [...(body === undefined ? [] : [JSON_TYPE]), ...upload];
+  return types.length === 0 ? 'this takes no body' : `the body must be ${types.join(' or ')}`;
+}
+
+/** null: not JSON. Without bytes, there is no value. */
+function jsonIn(bytes: Uint8Array): { readonly value: unknown } | null {
+  if (bytes.length === 0) return { value: undefined };
+  try {
+    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown };
+  } catch {
+    return null; // neither JSON nor UTF-8, perhaps
+  }
+}
+
+/** A name that comes several times has all its values. */
+function queryOf(search: string): Readonly<Record<string, string | readonly string[]>> {
+  const given = new URLSearchParams(search);
+  return Object.fromEntries(
+    [...new Set(given.keys())].map((name) => {
+      const [first = '', ...more] = given.getAll(name);
+      return [name, more.length > 0 ? [first, ...more] : first];
+    }),
+  );
+}
+
+/** The value as its schema gives it, or the answer that says where it is wrong. */
+function checked(schema: Route['body'], value: unknown, what: 'body' | 'query'): { readonly value: unknown } | RouteAnswer {
+  if (schema === undefined) return { value };
+  const { data, error } = schema.safeParse(value);
+  if (error === undefined) return { value: data };
+  const places = error.issues.slice(0, 3).map(({ path, message }) => `${[what, ...path.map(String)].join('.')}: ${message}`);
+  return failure(400, `${what}_invalid`, places.join('; '));
+}

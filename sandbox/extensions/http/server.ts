@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import { guardedFetch } from '@pith/guarded-fetch';
+import { fieldsOf, sha256 } from '@pith/plain-data';
+import { type ExtensionContext, Places, PithError } from 'pith';
+import type { Config } from './config.ts';
+import { RouteProvider } from './contract.ts';
+import { hiding } from './failures.ts';
+import { MinuteLimit } from './limits.ts';
+import { Listener } from './listener.ts';
+import { ownRoutes } from './own-routes.ts';
+import { Requests } from './requests.ts';
+import { RouteTable } from './routing.ts';
+import { isLoopback } from './safety.ts';
+import type { Tokens } from './tokens.ts';
+
+const FAILURES_PER_MINUTE = 10;
+const ASK_MS = 2000;
+/** The key of what listens now. */
+const LISTENING = 'listening';
+
+type Context = Pick<ExtensionContext<Config>, 'id' | 'config' | 'clock' | 'logger' | 'events' | 'kv' | 'use' | 'find'>;
+
+/** Listens until `signal` aborts. Rejects `token_needed` where other machines would reach it and nobody has a token. */
+export async function runServer(context: Context, tokens: Tokens, signal: AbortSignal): Promise<void> {
+  const { clock, logger, events, kv, id: extensionId } = context;
+  const { sandbox, project, home, shippedSandbox, serve } = context.use(Places);
+  const host = serve?.host ?? context.config.host;
+  const config = { ...context.config, host };
+  if (!isLoopback(host) && !(await tokens.list()).some(({ kind }) => kind === 'token'))
+    throw new PithError('token_needed', `other machines reach ${host}, and nobody has a token yet`, {
+      cure: 'make one first: pith tokens new --user NAME; or listen on 127.0.0.1',
+    });
+  const limits = {
+    perUser: new MinuteLimit(config.requests_per_user, clock),
+    perAddress: new MinuteLimit(config.requests_per_address, clock),
+    failures: new MinuteLimit(FAILURES_PER_MINUTE, clock),
+  };
+  // Cookies of one host go to all its ports, so those of two servers need two names.
+  const cookieName = `pith_${sha256(sandbox).slice(0, 12)}`;
+  const instance = randomBytes(16).toString('hex');
+  const own = ownRoutes({ tokens, failures: limits.failures, cookieName, clock, instance });
+  const routes = new RouteTable(own, () => context.find(RouteProvider), logger);
+  const hide = hiding({ sandbox, project, home, 'shipped sandbox': shippedSandbox });
+  const requests = new Requests({ config, clock, logger, routes, tokens, limits, cookieName, hide });
+  const listener = new Listener({
+    config,
+    port: serve?.port ?? config.port,
+    requests,
+    clock,
+    logger,
+    async listening(port) {
+      const address = addressOf(host, port);
+      await kv.set(LISTENING, { address, instance });
+      const where = `Listening on http://${bracketed(host)}:${port}${isLoopback(host) ? '' : ', which other machines reach, unencrypted'}`;
+      const hasPage = (await routes.current()).has('GET', '/');
+      const how = hasPage ? `open ${address}/#code=${await tokens.makeCode()}` : 'to call it, make a token: pith tokens new';
+      events.publish('service.ready', { extensionId, text: `${where}; ${how}` });
+    },
+  });
+  events.handle('provider.changed', ({ protocol }) => (protocol === RouteProvider.id ? routes.forget() : undefined));
+  for (const topic of ['extension.activated', 'extension.reloaded', 'extension.stopped'] as const)
+    events.handle(topic, ({ extensionId }) => {
+      routes.forget();
+      if (topic !== 'extension.activated') listener.cut(extensionId);
+    });
+  await listener.run(signal);
+}
+
+/** The address of the server that listens now for this sandbox, whichever process it is; null: none does. */
+export async function listeningAddress({ kv }: Pick<Context, 'kv'>): Promise<string | null> {
+  const { address, instance } = fieldsOf(await kv.get(LISTENING));
+  if (typeof address !== 'string' || typeof instance !== 'string') return null;
+  const ask = guardedFetch({ allow: [address], elsewhere: 'refused', timeoutMs: ASK_MS });
+  try {
+    const { headers } = await ask(`${address}/health`, { redirect: 'manual' });
+    return headers.get('x-pith-instance') === instance ? address : null;
+  } catch {
+    return null; // nothing answers there
+  }
+}
+
+/** How a browser on this machine reaches it. */
+function addressOf(host: string, port: number): string {
+  const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${bracketed(own)}:${port}`;
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}

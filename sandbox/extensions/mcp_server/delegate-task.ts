@@ -1,0 +1,99 @@
+import { ulid } from 'ulid';
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { Conversations, PithError, z, type TurnEvent } from 'pith';
+import { didYouMean, printableLine } from '@pith/plain-text';
+import { CHANNEL } from './served.ts';
+import { servedTool, type CallInfo, type ServedTool, type ToolPorts } from './served-tool.ts';
+
+/** What the names of threads begin with that calls began. */
+const THREADS = `${CHANNEL}-`;
+
+/** Hands a task to an agent, in a thread of its own. Each of its calls passes the gate, as in a chat. */
+export function delegateTask(ports: ToolPorts): ServedTool {
+  const { agent } = ports.served;
+  return servedTool({
+    name: 'delegate_task',
+    description: `Hands a task to an agent here and returns its answer. It sees only what you write, and works in this project with its own tools and permissions.`,
+    isReadOnly: false,
+    input: z.object({
+      task: z.string().trim().min(1).optional().describe('What to do, and what to answer with.'),
+      agent: z.string().default(agent.id).describe('The agent.'),
+      thread: z
+        .string()
+        .optional()
+        .describe('Goes on in the thread of an earlier call. Without a task: after a person answered its question.'),
+    }),
+    async call({ task, agent: id, thread }, about) {
+      await allowed(ports, id);
+      if (thread !== undefined && !(await isOwn(ports, thread)))
+        throw new PithError('thread_unknown', `there is no thread '${printableLine(thread, 100)}'`, { cure: 'leave it out' });
+      if (task === undefined && thread === undefined)
+        throw new PithError('input_invalid', 'there is neither a task nor a thread to go on in', { cure: 'say what to do in task' });
+      return turn(ports, { agent: id, task, thread: thread ?? `${THREADS}${ulid()}` }, about);
+    },
+  });
+}
+
+/** A thread of another person is as unknown as none, and so is one that no call began. */
+async function isOwn({ context, served }: ToolPorts, thread: string): Promise<boolean> {
+  return thread.startsWith(THREADS) && (await context.use(Conversations).find(thread))?.userId === served.userId;
+}
+
+/** The served agent, and those to which it hands tasks itself. */
+async function allowed({ context, served: { agent } }: ToolPorts, id: string): Promise<void> {
+  if (id === agent.id) return;
+  const known = (await context.agents.list()).map((each) => each.id);
+  const callable = known.filter((each) => agent.delegatesTo.includes(each) || agent.delegatesTo.includes('*'));
+  if (callable.includes(id)) return;
+  const ids = [agent.id, ...callable];
+  throw new PithError('agent_unknown', `there is no agent '${printableLine(id)}' here${didYouMean(id, ids)}`, {
+    cure: `one of ${ids.join(', ')}`,
+  });
+}
+
+interface Task {
+  readonly agent: string;
+  readonly task: string | undefined;
+  readonly thread: string;
+}
+
+async function turn(
+  { context, served }: ToolPorts,
+  { agent, task, thread }: Task,
+  { signal, progress }: CallInfo,
+): Promise<CallToolResult> {
+  const asked = { agent, threadId: thread, channelId: CHANNEL, userId: served.userId };
+  const questions: Extract<TurnEvent, { type: 'approval-request' }>[] = [];
+  for await (const event of context.agents.run(task === undefined ? { ...asked, resume: true } : { ...asked, input: task }, signal)) {
+    if (event.type === 'tool-call') await progress(`${agent} calls ${event.name}`);
+    if (event.type === 'step-end') await progress(`${agent}: step ${event.step + 1}`);
+    if (event.type === 'approval-request') questions.push(event);
+    if (event.type === 'turn-end') return resultOf(event, questions, thread);
+  }
+  throw new PithError('aborted', `'${agent}' was stopped before it began`, { cure: 'call it again' });
+}
+
+/** `structuredContent` says for programs how the turn ended. A question is a normal end: a person answers it, never this client. */
+function resultOf(
+  { reason, text, error }: Extract<TurnEvent, { type: 'turn-end' }>,
+  questions: readonly Extract<TurnEvent, { type: 'approval-request' }>[],
+  thread: string,
+): CallToolResult {
+  const lines = [
+    ...(text === '' ? [] : [text]),
+    ...questions.map(
+      ({ id, summary, tool }) => `${waits(summary ?? tool)} answer it with: pith approvals approve ${id} or pith approvals reject ${id}`,
+    ),
+    ...(questions.length === 0 ? [] : [`Then call delegate_task with thread "${thread}" and no task: it goes on where it stopped.`]),
+    ...(error === undefined ? [] : [`${reason === 'limit' ? 'It stopped early' : 'It failed'}: ${error.message}`]),
+  ];
+  return {
+    content: [{ type: 'text', text: lines.join('\n') || `It ended: ${reason}.` }],
+    structuredContent: { thread, reason, approvals: questions.map(({ id }) => id) },
+    ...(reason === 'error' || reason === 'aborted' ? { isError: true } : {}),
+  };
+}
+
+function waits(what: string): string {
+  return `It waits for a person to approve: ${printableLine(what, 200)};`;
+}

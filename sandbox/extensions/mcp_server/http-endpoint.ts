@@ -1,0 +1,85 @@
+import type { McpHttpHandler } from '@modelcontextprotocol/server';
+import { messageOf, z, type ExtensionContext } from 'pith';
+import { oncePromised } from '@pith/promises';
+import type { Route, RouteAnswer, RouteProvider, RouteRequest } from 'pith/http';
+import { agentFor, announce, type Clients, connectedClients, serverFor } from './offer.ts';
+import { Sessions } from './sessions.ts';
+
+const PATH = '/mcp';
+const MOST_BYTES = 4 * 1024 * 1024;
+
+/** `/mcp`: the streamable HTTP of the protocol, with sessions for its older versions and without for the present one. */
+export class HttpEndpoint implements RouteProvider {
+  readonly #sessions: Sessions;
+  readonly #present: () => Promise<McpHttpHandler>;
+
+  constructor(private readonly context: ExtensionContext<{ readonly agent?: string | undefined }>) {
+    const serve = async (userId: string) =>
+      serverFor(context, { userId, agent: await agentFor(context, context.config.agent, new AbortController().signal) });
+    this.#sessions = new Sessions(context.clock, serve);
+    this.#present = oncePromised(async () => {
+      const { createMcpHandler } = await import('@modelcontextprotocol/server');
+      const handler = createMcpHandler(({ authInfo }) => serve(authInfo!.clientId), {
+        legacy: 'reject',
+        onerror: (error) => context.logger.warn('an MCP client', { error: messageOf(error) }),
+      });
+      context.own(() => handler.close());
+      const withSessions = connectedClients(() => this.#sessions.servers());
+      const clients: Clients = {
+        skillsChanged() {
+          handler.notify.resourcesChanged();
+          withSessions.skillsChanged();
+        },
+        toolsChanged() {
+          handler.notify.toolsChanged();
+          withSessions.toolsChanged();
+        },
+      };
+      context.own(announce(context, clients));
+      return handler;
+    });
+    context.own(() => this.#sessions.close());
+  }
+
+  async routes(): Promise<readonly Route[]> {
+    const about = { path: PATH, need: 'user', mostBytes: MOST_BYTES } as const;
+    return [
+      { ...about, method: 'POST', summary: 'Send a message of the Model Context Protocol', body: z.unknown() },
+      { ...about, method: 'GET', summary: 'Listen to the messages of a session of the Model Context Protocol' },
+      { ...about, method: 'DELETE', summary: 'End a session of the Model Context Protocol' },
+    ];
+  }
+
+  async answer({ route, headers, body, caller, signal }: RouteRequest): Promise<RouteAnswer> {
+    const { isLegacyRequest } = await import('@modelcontextprotocol/server');
+    const handler = await this.#present();
+    const [method = ''] = route.split(' ');
+    const { userId } = caller!; // the need of the routes
+    const request = new Request(`http://localhost${PATH}`, {
+      method,
+      headers,
+      signal, // a client that leaves cancels its call
+      ...(method === 'POST' && { body: JSON.stringify(body) }),
+    });
+    const isOlder = await isLegacyRequest(request, body);
+    const response = isOlder
+      ? await this.#sessions.answer(request, { userId, body })
+      : await handler.fetch(request, { parsedBody: body, authInfo: { token: '', clientId: userId, scopes: [] } });
+    const headersOf = Object.fromEntries(response.headers);
+    return { status: response.status, headers: headersOf, ...(response.body !== null && { body: partsOf(response.body, signal) }) };
+  }
+}
+
+/** Ends at once when `signal` aborts, also while nothing comes. */
+async function* partsOf(body: ReadableStream<Uint8Array>, signal: AbortSignal): AsyncIterable<Uint8Array> {
+  const reader = body.getReader();
+  const stop = (): void => void reader.cancel().catch(() => undefined); // it has ended by itself
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stop();
+  }
+}

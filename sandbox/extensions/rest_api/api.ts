@@ -1,0 +1,63 @@
+import { Conversations, type ExtensionContext, PithError } from 'pith';
+import type { Route, RouteAnswer, RouteRequest } from 'pith/http';
+import { CommandRoutes } from './commands/command-routes.ts';
+import { descriptionRoute } from './commands/openapi.ts';
+import { uploadRoute } from './commands/uploads.ts';
+import { approvalRoutes } from './conversations/approvals.ts';
+import { eventRoutes } from './conversations/events.ts';
+import { Feed } from './conversations/feed.ts';
+import { LiveTurns } from './conversations/live-turns.ts';
+import { apiTables } from './conversations/tables.ts';
+import { threadRoutes } from './conversations/threads.ts';
+import { OwnedThreads } from './conversations/owned-threads.ts';
+import { RepeatedRequests } from './repeated-requests.ts';
+import type { ApiRoute } from './route.ts';
+
+/** The routes below `/api`, and what lives between their requests. */
+export class Api {
+  readonly #own: readonly ApiRoute[];
+  readonly #commands: CommandRoutes;
+  readonly #byName: ReadonlyMap<string, ApiRoute>;
+  readonly #feed: Feed;
+  readonly #repeated: RepeatedRequests;
+
+  constructor(context: ExtensionContext) {
+    const conversations = context.use(Conversations);
+    const tables = apiTables(context.database);
+    const turns = new LiveTurns(context, conversations);
+    const threads = new OwnedThreads(tables, context.clock, conversations);
+    this.#feed = new Feed({ tables, context, conversations, turns });
+    this.#repeated = new RepeatedRequests(tables, context.clock);
+    const ports = { context, conversations, turns, threads };
+    this.#own = [
+      ...threadRoutes(ports),
+      ...approvalRoutes(ports),
+      ...eventRoutes(this.#feed),
+      uploadRoute(context),
+      descriptionRoute(() => this.#described()),
+    ];
+    this.#commands = new CommandRoutes(context);
+    this.#byName = new Map(this.#own.map((route) => [`${route.method} ${route.path}`, route]));
+    context.own(() => turns.stop());
+  }
+
+  /** Those of conversations, and those that commands answer. */
+  routes(): readonly Route[] {
+    return [...this.#own, ...this.#commands.routes()];
+  }
+
+  async answer(request: RouteRequest): Promise<RouteAnswer> {
+    const { caller, body, query } = request;
+    if (caller === null) throw new PithError('not_found', 'there is nothing at this address');
+    const route = this.#byName.get(request.route);
+    return this.#repeated.answer({ ...request, caller, body, query }, (asked) => (route ?? this.#commands).answer(asked));
+  }
+
+  async #described(): Promise<readonly Route[]> {
+    return [...this.#own, ...(await this.#commands.described())];
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#feed.run(signal);
+  }
+}

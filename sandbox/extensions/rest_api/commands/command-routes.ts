@@ -1,0 +1,80 @@
+import { type Command, CommandProvider, type ExtensionContext, messageOf, PithError, Places, z } from 'pith';
+import type { Route, RouteAnswer } from 'pith/http';
+import type { ApiRequest } from '../route.ts';
+import { commandInput, inputSchema } from './command-schema.ts';
+import { type CommandOutcome, runCommand } from './run-command.ts';
+import { COMMAND_ROUTES, type CommandRoute } from './table.ts';
+
+type Ports = Pick<ExtensionContext, 'find' | 'use' | 'logger'>;
+
+/** What a person can type, a program can ask: routes that are answered by the commands of the kernel and of extensions. */
+export class CommandRoutes {
+  constructor(private readonly ports: Ports) {}
+
+  /** All of them. What a request may say is checked when it comes, so that a start loads no command. */
+  routes(): readonly Route[] {
+    return COMMAND_ROUTES.map(({ method, path, need, command }) => {
+      const given = z.record(z.string(), z.json());
+      const input = method === 'GET' ? { query: given } : { body: given.default({}) };
+      return { method, path, need, summary: `As the command: pith ${command}`, ...input };
+    });
+  }
+
+  /** Those whose commands are there now, with all that a request may say. */
+  async described(): Promise<readonly Route[]> {
+    const commands = await this.#commands();
+    return COMMAND_ROUTES.flatMap((route) => {
+      const command = commands.get(route.command);
+      if (command === undefined) return [];
+      const { method, path, need } = route;
+      const input = inputSchema(command, route);
+      return [{ method, path, need, summary: command.description, ...(method === 'GET' ? { query: input } : { body: input }) }];
+    });
+  }
+
+  async answer({ route: name, caller, params, query, body, signal }: ApiRequest): Promise<RouteAnswer> {
+    const route = COMMAND_ROUTES.find(({ method, path }) => `${method} ${path}` === name);
+    const command = route && (await this.#commands()).get(route.command);
+    if (route === undefined || command === undefined) throw new PithError('not_found', 'there is nothing at this address');
+    const values = checked(inputSchema(command, route), route.method === 'GET' ? query : body);
+    const { sandbox } = this.ports.use(Places);
+    const { confirm = [] } = values as { readonly confirm?: readonly string[] };
+    const asked = { userId: caller.userId, workingDirectory: sandbox, confirmed: route.asks === true ? confirm : null };
+    const outcome = await runCommand(command, commandInput(command, route, { params, values }), asked, signal);
+    return answerOf(route, outcome);
+  }
+
+  /** By path. A provider that fails is left out and logged. */
+  async #commands(): Promise<ReadonlyMap<string, Command>> {
+    const found = new Map<string, Command>();
+    for (const provider of this.ports.find(CommandProvider)) {
+      try {
+        for (const command of await provider.getCommands()) if (!found.has(command.path)) found.set(command.path, command);
+      } catch (error) {
+        this.ports.logger.warn('routes of commands left out', { extension: provider.extensionId, reason: messageOf(error) });
+      }
+    }
+    return found;
+  }
+}
+
+function checked(schema: z.ZodObject, given: unknown): Readonly<Record<string, unknown>> {
+  const read = schema.safeParse(given);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  const place = issue?.path.map(String).join('.') ?? '';
+  throw new PithError('request_invalid', place === '' ? (issue?.message ?? 'it is invalid') : `${place}: ${issue?.message}`, {
+    cure: 'see: GET /api/openapi.json',
+  });
+}
+
+/** A command that shows something and asks has done nothing yet. One that fails without a word of JSON says why in words. */
+function answerOf({ command }: CommandRoute, { exitCode, values, text, question }: CommandOutcome): RouteAnswer {
+  if (question !== null) {
+    const error = { code: 'confirmation_needed', message: question.text, cure: 'send it again with this digest in `confirm`' };
+    return { status: 409, json: { error, shown: question.shown, confirm: question.digest } };
+  }
+  const [first] = values;
+  if (first === undefined && exitCode !== 0) throw new PithError('command_invalid', text === '' ? `'${command}' failed` : text);
+  return { status: 200, json: values.length > 1 ? [...values] : (first ?? { done: true }) };
+}

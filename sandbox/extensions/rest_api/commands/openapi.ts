@@ -1,0 +1,98 @@
+import { type JsonValue, z } from 'pith';
+import type { Route } from 'pith/http';
+import { type ApiRoute, apiRoute } from '../route.ts';
+
+/** Of the interface: a change that breaks clients is a new first number. */
+const VERSION = '1.0.0';
+
+type Json = Readonly<Record<string, JsonValue>>;
+
+const ERROR: Json = {
+  type: 'object',
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: { code: { type: 'string' }, message: { type: 'string' }, cure: { type: 'string' } },
+    },
+  },
+};
+
+/** The description of all routes below /api. */
+export function descriptionRoute(routes: () => Promise<readonly Route[]>): ApiRoute {
+  return apiRoute({ method: 'GET', path: '/api/openapi.json', need: 'user', summary: 'Describe these routes (OpenAPI 3.1)' }, async () => ({
+    status: 200,
+    json: openApiOf(await routes()),
+  }));
+}
+
+/** The routes as an OpenAPI 3.1 document, from the schemas that check their requests. */
+function openApiOf(routes: readonly Route[]): JsonValue {
+  const paths: Record<string, Record<string, JsonValue>> = {};
+  for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route);
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Pith', version: VERSION, description: 'Each route needs a token (pith tokens new) unless it says otherwise.' },
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      schemas: { Error: ERROR },
+    },
+  };
+}
+
+function operationOf(route: Route): JsonValue {
+  const { method, path, need, summary, body, query, result, upload } = route;
+  const inPath = [...path.matchAll(/\{(\w+)(\.\.\.)?\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const content: Record<string, JsonValue> = {
+    ...(body === undefined ? {} : { 'application/json': { schema: schemaOf(body) } }),
+    ...Object.fromEntries((upload ?? []).map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
+  };
+  return {
+    operationId: `${method.toLowerCase()}${path.replaceAll(/[^a-zA-Z0-9]+(\w?)/g, (_all, next: string) => next.toUpperCase())}`,
+    summary,
+    tags: [path.split('/')[2] ?? 'api'],
+    ...(need === 'public' ? { security: [] } : { 'x-pith-needs': need }),
+    parameters: [...inPath, ...inQuery(query)],
+    ...(Object.keys(content).length === 0 ? {} : { requestBody: { content, required: body !== undefined } }),
+    responses: {
+      200: { description: 'Done', content: { 'application/json': { schema: result === undefined ? {} : schemaOf(result) } } },
+      default: { description: 'An error', content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } },
+    },
+  };
+}
+
+function inQuery(query: z.ZodType | undefined): readonly JsonValue[] {
+  if (query === undefined) return [];
+  const { properties = {}, required = [] } = schemaOf(query) as {
+    readonly properties?: Readonly<Record<string, Json>>;
+    readonly required?: readonly string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema,
+  }));
+}
+
+/** OpenAPI 3.1 has the JSON Schema that zod writes. The only schema that names itself is that of any JSON. */
+function schemaOf(schema: z.ZodType): JsonValue {
+  const { $schema: _, $defs: _any, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json;
+  return withoutReferences(rest);
+}
+
+function withoutReferences(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withoutReferences);
+  if (typeof value !== 'object' || value === null) return value;
+  if ('$ref' in value) return {};
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutReferences(each as JsonValue)]));
+}

@@ -1,0 +1,108 @@
+import type { Need } from 'pith/http';
+
+/** A command as a route: what has `{name}` in its path is an argument; the rest, and the options, are the query of a GET or the body. */
+export interface CommandRoute {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  readonly command: string;
+  readonly need: Need;
+  /** Options with a fixed value, which the caller does not set. */
+  readonly fixed?: Readonly<Record<string, string | boolean>>;
+  /** The command shows something and asks: answered 409 with what was shown and its digest, until that digest is in `confirm`. */
+  readonly asks?: true;
+}
+
+const YES = { yes: true };
+
+/** Whoever is signed in. What it answers depends on who asks where the command says so: saved skills, runs, tasks and jobs have owners. */
+const USERS: readonly CommandRoute[] = [
+  { method: 'GET', path: '/api/agents', command: 'agents list', need: 'user' },
+  { method: 'GET', path: '/api/models', command: 'model list', need: 'user' },
+  { method: 'GET', path: '/api/tools', command: 'tools list', need: 'user' },
+  { method: 'GET', path: '/api/recipes', command: 'recipes list', need: 'user' },
+  { method: 'GET', path: '/api/recipes/{name}', command: 'recipes show', need: 'user' },
+  { method: 'GET', path: '/api/skills', command: 'skills list', need: 'user' },
+  { method: 'GET', path: '/api/skills/search', command: 'skills search', need: 'user' },
+  { method: 'GET', path: '/api/skills/{id}', command: 'skills show', need: 'user' },
+  { method: 'GET', path: '/api/skills/{id}/explain', command: 'skills explain', need: 'user' },
+  { method: 'GET', path: '/api/skills/{id}/history', command: 'skills history', need: 'user' },
+  { method: 'GET', path: '/api/skills/{id}/diff', command: 'skills diff', need: 'user' },
+  { method: 'GET', path: '/api/saved', command: 'saved list', need: 'user' },
+  { method: 'GET', path: '/api/saved/{skill}', command: 'saved show', need: 'user' },
+  { method: 'GET', path: '/api/saved/{skill}/versions', command: 'saved versions', need: 'user' },
+  { method: 'DELETE', path: '/api/saved/{skill}', command: 'saved delete', need: 'user', fixed: YES },
+  { method: 'PUT', path: '/api/saved/{skill}/schedule', command: 'saved schedule', need: 'user' },
+  { method: 'PUT', path: '/api/saved/{skill}/visibility', command: 'saved share', need: 'user' },
+  { method: 'PUT', path: '/api/saved/{skill}/priority', command: 'saved set-priority', need: 'user', asks: true },
+  { method: 'PUT', path: '/api/saved/{skill}/tool', command: 'saved expose', need: 'user' },
+  { method: 'PUT', path: '/api/saved/{skill}/retired', command: 'saved retire', need: 'user' },
+  { method: 'POST', path: '/api/saved/{skill}/runs', command: 'run', need: 'user', fixed: { background: true } },
+  { method: 'POST', path: '/api/saved/{skill}/webhook', command: 'saved webhook enable', need: 'user' },
+  { method: 'DELETE', path: '/api/saved/{skill}/webhook', command: 'saved webhook disable', need: 'user' },
+  { method: 'POST', path: '/api/saved/{skill}/webhook/secret', command: 'saved webhook regenerate', need: 'user' },
+  { method: 'PUT', path: '/api/saved/{skill}/webhook/addresses', command: 'saved webhook allow', need: 'user' },
+  { method: 'PUT', path: '/api/saved/{skill}/webhook/signature', command: 'saved webhook require-signature', need: 'user' },
+  { method: 'POST', path: '/api/saved/{skill}/webhook/result-key', command: 'saved webhook result-key', need: 'user' },
+  { method: 'GET', path: '/api/runs', command: 'runs list', need: 'user' },
+  { method: 'GET', path: '/api/runs/{run}', command: 'runs show', need: 'user' },
+  { method: 'POST', path: '/api/runs/{run}/cancel', command: 'runs cancel', need: 'user' },
+  { method: 'GET', path: '/api/tasks', command: 'tasks list', need: 'user' },
+  { method: 'POST', path: '/api/tasks', command: 'tasks submit', need: 'user' },
+  { method: 'GET', path: '/api/tasks/{id}', command: 'tasks show', need: 'user' },
+  { method: 'POST', path: '/api/tasks/{id}/cancel', command: 'tasks cancel', need: 'user' },
+  { method: 'POST', path: '/api/tasks/{id}/retry', command: 'tasks retry', need: 'user' },
+  { method: 'POST', path: '/api/tasks/{id}/review', command: 'tasks review', need: 'approve' },
+  { method: 'GET', path: '/api/schedules', command: 'tasks schedules list', need: 'user' },
+  { method: 'DELETE', path: '/api/schedules/{id}', command: 'tasks schedules cancel', need: 'user' },
+  { method: 'GET', path: '/api/jobs', command: 'jobs list', need: 'user' },
+  { method: 'GET', path: '/api/jobs/{id}', command: 'jobs show', need: 'user' },
+  { method: 'POST', path: '/api/jobs/{id}/cancel', command: 'jobs cancel', need: 'user', fixed: YES },
+  { method: 'POST', path: '/api/jobs/{id}/retry', command: 'jobs retry', need: 'user', fixed: YES },
+];
+
+/** The sandbox, its skills and extensions, and what leaves this machine. */
+const ADMINISTRATORS: readonly CommandRoute[] = [
+  { method: 'GET', path: '/api/agents/{id}', command: 'agents show', need: 'admin' },
+  { method: 'GET', path: '/api/agents/{id}/prompt', command: 'agents prompt', need: 'admin' },
+  { method: 'GET', path: '/api/skills/stats', command: 'skills stats', need: 'admin' },
+  { method: 'GET', path: '/api/skills/suggestions', command: 'skills suggest', need: 'admin' },
+  { method: 'GET', path: '/api/skills/lint', command: 'skills lint', need: 'admin' },
+  { method: 'POST', path: '/api/skills', command: 'skills new', need: 'admin' },
+  { method: 'DELETE', path: '/api/skills/{id}', command: 'skills remove', need: 'admin', asks: true },
+  { method: 'POST', path: '/api/skills/install', command: 'skills install', need: 'admin', asks: true },
+  { method: 'POST', path: '/api/skills/update', command: 'skills update', need: 'admin', asks: true },
+  { method: 'POST', path: '/api/skills/evals', command: 'skills eval', need: 'admin', asks: true },
+  { method: 'POST', path: '/api/skills/trust', command: 'skills trust', need: 'admin', asks: true },
+  { method: 'POST', path: '/api/skills/untrust', command: 'skills untrust', need: 'admin' },
+  { method: 'POST', path: '/api/skills/{id}/accept', command: 'skills accept', need: 'admin', asks: true },
+  { method: 'POST', path: '/api/skills/{id}/discard', command: 'skills discard', need: 'admin' },
+  { method: 'POST', path: '/api/skills/{id}/rollback', command: 'skills rollback', need: 'admin', asks: true },
+  { method: 'GET', path: '/api/proposals', command: 'skills proposals list', need: 'admin' },
+  { method: 'GET', path: '/api/proposals/{id}', command: 'skills proposals show', need: 'admin' },
+  { method: 'GET', path: '/api/proposals/{id}/diff', command: 'skills proposals diff', need: 'admin' },
+  { method: 'POST', path: '/api/proposals/{id}/approve', command: 'skills proposals approve', need: 'admin' },
+  { method: 'POST', path: '/api/proposals/{id}/reject', command: 'skills proposals reject', need: 'admin' },
+  { method: 'POST', path: '/api/proposals/{id}/reopen', command: 'skills proposals reopen', need: 'admin' },
+  { method: 'PUT', path: '/api/saved/{skill}/pin', command: 'saved pin', need: 'admin' },
+  { method: 'DELETE', path: '/api/saved/{skill}/pin', command: 'saved unpin', need: 'admin' },
+  { method: 'PUT', path: '/api/saved/{skill}/lane', command: 'saved set-lane', need: 'admin' },
+  { method: 'PUT', path: '/api/saved/{skill}/extended-limits', command: 'saved grant-extended', need: 'admin' },
+  { method: 'DELETE', path: '/api/saved/{skill}/extended-limits', command: 'saved revoke-extended', need: 'admin' },
+  { method: 'PUT', path: '/api/saved/{skill}/parallel', command: 'saved grant-parallel', need: 'admin' },
+  { method: 'DELETE', path: '/api/saved/{skill}/parallel', command: 'saved revoke-parallel', need: 'admin' },
+  { method: 'POST', path: '/api/jobs/pause', command: 'jobs pause', need: 'admin' },
+  { method: 'POST', path: '/api/jobs/resume', command: 'jobs resume', need: 'admin' },
+  { method: 'GET', path: '/api/extensions', command: 'extensions list', need: 'admin' },
+  { method: 'GET', path: '/api/extensions/{id}', command: 'extensions show', need: 'admin' },
+  { method: 'POST', path: '/api/extensions/{id}/reload', command: 'extensions reload', need: 'admin' },
+  { method: 'POST', path: '/api/extensions/{id}/rollback', command: 'extensions rollback', need: 'admin' },
+  { method: 'GET', path: '/api/mcp', command: 'mcp', need: 'admin' },
+  { method: 'GET', path: '/api/permissions', command: 'permissions', need: 'admin' },
+  { method: 'DELETE', path: '/api/permissions/{number}', command: 'permissions remove', need: 'admin' },
+  { method: 'GET', path: '/api/secrets', command: 'secrets list', need: 'admin' },
+  { method: 'GET', path: '/api/hooks', command: 'hooks list', need: 'admin' },
+  { method: 'GET', path: '/api/doctor', command: 'doctor', need: 'admin', fixed: { all: true } },
+  { method: 'GET', path: '/api/trace/{id}', command: 'trace', need: 'admin' },
+];
+
+export const COMMAND_ROUTES: readonly CommandRoute[] = [...USERS, ...ADMINISTRATORS];

@@ -1,0 +1,35 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { sha256 } from '@pith/plain-data';
+import { stateFolder } from '@pith/safe-files';
+import { type ExtensionContext, z } from 'pith';
+import { type ApiRoute, apiRoute } from '../route.ts';
+
+const MOST_BYTES = 64 * 1024 * 1024;
+const KEPT_MS = 60 * 60_000;
+
+/** Keeps an archive for an hour, so that `POST /api/skills/install` can look into it and install from it. Here nothing opens it. */
+export function uploadRoute(context: Pick<ExtensionContext, 'dataDirectory' | 'clock'>): ApiRoute {
+  return apiRoute(
+    {
+      method: 'POST',
+      path: '/api/uploads',
+      need: 'admin',
+      summary: 'Upload a zip archive of skills; its answer is the `from` of POST /api/skills/install',
+      upload: ['application/zip'],
+      mostBytes: MOST_BYTES,
+      result: z.strictObject({ from: z.string() }),
+    },
+    async ({ bytes }) => {
+      const folder = stateFolder(context.dataDirectory, 'uploads');
+      const oldest = context.clock.now() - KEPT_MS;
+      for (const name of folder.list()) {
+        const found = statSync(path.join(folder.path, name), { throwIfNoEntry: false });
+        if (found !== undefined && found.mtimeMs < oldest) folder.remove(name);
+      }
+      const name = `${sha256(bytes)}.zip`;
+      await folder.write(name, bytes);
+      return { status: 201, json: { from: path.join(folder.path, name) } };
+    },
+  );
+}

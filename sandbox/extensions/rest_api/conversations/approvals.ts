@@ -1,0 +1,59 @@
+import { PithError, z } from 'pith';
+import { type ApiRoute, apiRoute } from '../route.ts';
+import { questionShape } from './shapes.ts';
+import { plain, type ThreadPorts } from './threads.ts';
+
+/** The questions that tools ask before they act. A token that may only chat sees those of its user, and answers none. */
+export function approvalRoutes({ conversations, turns }: ThreadPorts): readonly ApiRoute[] {
+  /** The same for what nobody asked and for what somebody else was asked. */
+  const owned = async (id: string, userId: string) => {
+    const [question] = await conversations.questions({ id, userId });
+    if (question === undefined)
+      throw new PithError('approval_unknown', `there is no question '${id}'`, { cure: 'list them: GET /api/approvals' });
+    return question;
+  };
+  return [
+    apiRoute(
+      {
+        method: 'GET',
+        path: '/api/approvals',
+        need: 'user',
+        summary: 'List the open questions in your conversations, oldest first',
+        query: z.strictObject({ thread: z.string().optional() }),
+        result: z.strictObject({ approvals: z.array(questionShape()) }),
+      },
+      async ({ caller: { userId }, query: { thread } }) => {
+        const open = await conversations.questions({ userId, ...(thread === undefined ? {} : { threadId: thread }) });
+        return { status: 200, json: { approvals: open.map(plain) } };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'GET',
+        path: '/api/approvals/{id}',
+        need: 'user',
+        summary: 'Show a question with all that its tool shows, or its answer',
+        result: z.strictObject({ approval: questionShape() }),
+      },
+      async ({ caller, params }) => ({ status: 200, json: { approval: plain(await owned(params['id'] as string, caller.userId)) } }),
+    ),
+    apiRoute(
+      {
+        method: 'POST',
+        path: '/api/approvals/{id}',
+        need: 'approve',
+        summary: 'Answer a question; the turn goes on once none is open',
+        body: z.strictObject({ answer: z.enum(['once', 'always', 'project', 'no']), reason: z.string().max(2000).optional() }),
+        result: z.strictObject({ approval: questionShape(), continues: z.boolean() }),
+      },
+      async ({ caller: { userId }, params, body: { answer, reason } }) => {
+        const { id, threadId } = await owned(params['id'] as string, userId);
+        const { attended } = await conversations.answer(id, { answer, by: userId, ...(reason === undefined ? {} : { reason }) });
+        const isOpen = (await conversations.questions({ threadId })).length > 0;
+        const thread = isOpen || attended ? null : await conversations.find(threadId);
+        if (thread?.state === 'awaiting_approval') await turns.start({ agent: thread.agentId, threadId, userId, resume: true });
+        return { status: 200, json: { approval: plain(await owned(id, userId)), continues: !isOpen } };
+      },
+    ),
+  ];
+}

@@ -1,0 +1,17 @@
+import { type ApiRoute, apiRoute } from '../route.ts';
+import type { Feed } from './feed.ts';
+import { streamed } from './server-events.ts';
+
+export function eventRoutes(feed: Feed): readonly ApiRoute[] {
+  return [
+    apiRoute(
+      {
+        method: 'GET',
+        path: '/api/events',
+        need: 'user',
+        summary: 'Stream what changes, and what your turns say; Last-Event-ID goes on behind that event',
+      },
+      async ({ caller, headers, signal }) => streamed(feed.events(caller.userId, headers['last-event-id'], signal)),
+    ),
+  ];
+}

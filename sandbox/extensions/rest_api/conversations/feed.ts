@@ -1,0 +1,233 @@
+import { randomBytes } from 'node:crypto';
+import { oncePromised } from '@pith/promises';
+import { codeOf, type Conversations, type ExtensionContext, messageOf, type Remote } from 'pith';
+import { skillsChanged } from 'pith/skill_registry';
+import type { LiveTurns } from './live-turns.ts';
+import { type Frame, Outbox } from './outbox.ts';
+import { serverEvent } from './server-events.ts';
+import { type ApiTables, DAY_MS } from './tables.ts';
+
+export interface FeedPorts {
+  readonly tables: ApiTables;
+  readonly context: Pick<ExtensionContext, 'clock' | 'events' | 'logger'>;
+  readonly conversations: Remote<Conversations>;
+  readonly turns: LiveTurns;
+}
+
+/** What changed: not what it is now, which its reader asks for. `userId` null: everybody may see it. */
+interface Change {
+  readonly kind: 'thread' | 'approval' | 'agent' | 'extension' | 'skill';
+  /** Of an approval: its thread. Empty: any of them may have changed. */
+  readonly id: string;
+  readonly userId: string | null;
+}
+
+interface Placed extends Omit<Change, 'kind'> {
+  readonly kind: string;
+  readonly place: number;
+}
+
+interface Subscriber {
+  readonly userId: string;
+  readonly outbox: Outbox;
+}
+
+const LOOK_MS = 500;
+const HEARTBEAT_MS = 15_000;
+/** Of what waits for one reader. */
+const MOST_BYTES = 4 * 1024 * 1024;
+const PAGE = 200;
+
+/** The journal of what changed in the last day, and those who read it. Each process that serves adds to it, and reads what others added. */
+export class Feed {
+  readonly #subscribers = new Set<Subscriber>();
+  readonly #name = oncePromised(() => this.#named());
+  /** The place up to which subscribers were notified. */
+  #notified = 0;
+  #looking: Promise<void> = Promise.resolve();
+  #subscribed: () => void = () => undefined;
+
+  constructor(private readonly ports: FeedPorts) {}
+
+  /** Keeps what changes until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { context, turns } = this.ports;
+    const { events, clock, logger } = context;
+    const everybody = (kind: Change['kind'], id: string): void => void this.#add([{ kind, id, userId: null }]).catch(failed);
+    const failed = (error: unknown): void => logger.warn('a change was not kept', { reason: messageOf(error) });
+    const offs = [
+      turns.listen((userId, frame) => this.#notify(userId, frame)),
+      ...(['extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped'] as const).map((topic) =>
+        events.handle(topic, ({ extensionId }) => everybody('extension', extensionId)),
+      ),
+      events.handle('agent.changed', ({ agentId }) => everybody('agent', agentId)),
+      events.handle(
+        skillsChanged,
+        ({ added, changed, removed }) =>
+          void this.#add([...added, ...changed, ...removed].map((id) => ({ kind: 'skill', id, userId: null }))).catch(failed),
+      ),
+    ];
+    try {
+      // What changed before this process is not known one by one.
+      await this.#add((['extension', 'agent', 'skill'] as const).map((kind) => ({ kind, id: '', userId: null })));
+      while (!signal.aborted) {
+        await this.#look().catch(failed);
+        await (this.#subscribers.size > 0 ? clock.sleep(LOOK_MS, signal) : this.#somebody(signal)).catch(() => undefined); // it ends
+      }
+    } finally {
+      for (const off of offs) off();
+    }
+  }
+
+  /**
+   * What the user may see, behind the place that `last` names; without it, from now on. `ready` names the present place; `reset` says that
+   * what came before is not known: the reader asks for its state, and goes on from there.
+   */
+  async *events(userId: string, last: string | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const subscriber = { userId, outbox: new Outbox(MOST_BYTES) };
+    this.#subscribers.add(subscriber);
+    this.#subscribed();
+    try {
+      await this.#look();
+      const name = await this.#name();
+      const known = await this.#placeOf(name, last);
+      let sent = known ?? this.#notified;
+      yield serverEvent(known === null && last !== undefined ? 'reset' : 'ready', {}, `${name}-${sent}`);
+      for (let page = await this.#after(sent, userId); page.length > 0; page = await this.#after(sent, userId))
+        for (const change of page) {
+          sent = change.place;
+          yield frameOf(name, change).bytes;
+        }
+      for (;;) {
+        const next = await subscriber.outbox.next(this.ports.context.clock, HEARTBEAT_MS, signal);
+        if (next === 'ended') return;
+        if (next === 'over') return yield serverEvent('reset', {}, `${name}-${this.#notified}`);
+        if (next === 'idle') yield serverEvent('heartbeat', {});
+        else for (const { place, bytes } of next) if (place === undefined || place > sent) yield bytes;
+      }
+    } finally {
+      this.#subscribers.delete(subscriber);
+    }
+  }
+
+  /** Takes over what changed in conversations, and notifies of all that is new. One look at a time; a later one sees what came meanwhile. */
+  #look(changes: readonly Change[] = []): Promise<void> {
+    const looked = this.#looking.catch(() => undefined).then(() => this.#lookNow(changes)); // its own caller got that
+    this.#looking = looked;
+    return looked;
+  }
+
+  #add(changes: readonly Change[]): Promise<void> {
+    return this.#look(changes);
+  }
+
+  async #lookNow(others: readonly Change[]): Promise<void> {
+    const { tables, conversations } = this.ports;
+    if (others.length > 0) await this.#write(others, []);
+    for (let isAll = false; !isAll;) {
+      const mark = await tables.first((db) => db.selectFrom('rest_api__marks').select('value').where('name', '=', 'seen'));
+      const seen = mark === null ? null : Number(mark.value);
+      const { place, threads } = await conversations.changes(seen);
+      if (seen !== null && place < seen) await this.#write([{ kind: 'thread', id: '', userId: null }], seenUpTo(seen, place)); // another database
+      else if (place !== seen) await this.#write(threads.flatMap(changesOf), seenUpTo(seen, place));
+      isAll = threads.length === 0;
+    }
+    await this.#notifyNew();
+  }
+
+  /** Another process that took over the same changes was quicker: nothing is written. */
+  async #write(changes: readonly Change[], marks: readonly Statement[]): Promise<void> {
+    const at = this.ports.context.clock.now();
+    const newest = '(SELECT max(place) FROM rest_api__feed)';
+    try {
+      await this.ports.tables.write((db) => [
+        ...marks,
+        ...changes.map(({ kind, id, userId }) => db.insertInto('rest_api__feed').values({ at, kind, id, user_id: userId })),
+        { sql: `DELETE FROM rest_api__feed WHERE at < ? AND place < ${newest}`, values: [at - DAY_MS] }, // the newest names the present place
+      ]);
+    } catch (error) {
+      if (codeOf(error, '') !== 'write_conflict') throw error;
+    }
+  }
+
+  async #notifyNew(): Promise<void> {
+    if (this.#notified === 0) {
+      this.#notified = await this.#newest();
+      return;
+    }
+    const name = await this.#name();
+    for (let page = await this.#after(this.#notified, null); page.length > 0; page = await this.#after(this.#notified, null)) {
+      this.#notified = page.at(-1)?.place ?? this.#notified;
+      for (const change of page) this.#notify(change.userId, frameOf(name, change));
+    }
+  }
+
+  /** `owner` null: everybody may see it. */
+  #notify(owner: string | null, frame: Frame): void {
+    for (const { userId, outbox } of this.#subscribers) if (owner === null || owner === userId) outbox.add(frame);
+  }
+
+  /** `userId` null: whosever. */
+  async #after(place: number, userId: string | null): Promise<readonly Placed[]> {
+    const rows = await this.ports.tables.all((db) => {
+      const newer = db.selectFrom('rest_api__feed').select(['place', 'kind', 'id', 'user_id']).where('place', '>', place);
+      const seen = userId === null ? newer : newer.where((is) => is.or([is('user_id', 'is', null), is('user_id', '=', userId)]));
+      return seen.orderBy('place').limit(PAGE);
+    });
+    return rows.map(({ place: at, kind, id, user_id }) => ({ place: Number(at), kind, id, userId: user_id }));
+  }
+
+  async #newest(): Promise<number> {
+    const row = await this.ports.tables.first((db) => db.selectFrom('rest_api__feed').select(({ fn }) => fn.max('place').as('place')));
+    return Number(row?.place ?? 0);
+  }
+
+  /** null: it names no place from which all that followed is still here. */
+  async #placeOf(name: string, last: string | undefined): Promise<number | null> {
+    const [, of, digits] = /^(\w+)-(\d{1,15})$/u.exec(last ?? '') ?? [];
+    if (of !== name || digits === undefined) return null;
+    const place = Number(digits);
+    const row = await this.ports.tables.first((db) => db.selectFrom('rest_api__feed').select(({ fn }) => fn.min('place').as('place')));
+    return place <= this.#notified && place >= Number(row?.place ?? 1) - 1 ? place : null;
+  }
+
+  /** Of this journal: an id of another database's is unknown. */
+  async #named(): Promise<string> {
+    const value = randomBytes(4).toString('hex');
+    const { tables } = this.ports;
+    await tables.write((db) => [
+      db
+        .insertInto('rest_api__marks')
+        .values({ name: 'feed', value })
+        .onConflict((each) => each.doNothing()),
+    ]);
+    const row = await tables.first((db) => db.selectFrom('rest_api__marks').select('value').where('name', '=', 'feed'));
+    return row?.value ?? value;
+  }
+
+  #somebody(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      this.#subscribed = resolve;
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+}
+
+type Statement = { readonly sql: string; readonly values: readonly string[]; readonly changes: number };
+
+function seenUpTo(before: number | null, place: number): readonly Statement[] {
+  const sql =
+    before === null
+      ? `INSERT INTO rest_api__marks (value, name) VALUES (?, 'seen') ON CONFLICT (name) DO NOTHING`
+      : `UPDATE rest_api__marks SET value = ? WHERE name = 'seen' AND value = ?`;
+  return [{ sql, values: before === null ? [String(place)] : [String(place), String(before)], changes: 1 }];
+}
+
+function changesOf({ id, userId, asked }: { readonly id: string; readonly userId: string; readonly asked: boolean }): readonly Change[] {
+  const thread: Change = { kind: 'thread', id, userId };
+  return asked ? [thread, { kind: 'approval', id, userId }] : [thread];
+}
+
+function frameOf(name: string, { place, kind, id }: Placed): Frame {
+  return { place, bytes: serverEvent('changed', { kind, id }, `${name}-${place}`) };
+}

@@ -1,0 +1,103 @@
+import { z } from 'pith';
+
+const json = () => z.json();
+
+export const threadShape = () =>
+  z.strictObject({
+    id: z.string(),
+    userId: z.string(),
+    agentId: z.string().nullable(),
+    title: z.string(),
+    state: z.enum(['idle', 'running', 'awaiting_approval', 'cut_off']),
+    createdAt: z.number().nullable(),
+    updatedAt: z.number().nullable(),
+    branchOf: z.string().nullable(),
+  });
+
+const messageShape = () =>
+  z.strictObject({
+    seq: z.int(),
+    turnId: z.string(),
+    role: z.enum(['user', 'assistant', 'tool', 'summary', 'sealed', 'unreadable']),
+    text: z.string(),
+    attachments: z.array(z.strictObject({ name: z.string(), mediaType: z.string().nullable() })),
+    calls: z.array(z.strictObject({ id: z.string(), name: z.string(), input: json() })),
+    results: z.array(z.strictObject({ id: z.string(), name: z.string(), ok: z.boolean(), output: json() })),
+  });
+
+export const questionShape = () =>
+  z.strictObject({
+    id: z.string(),
+    number: z.int(),
+    threadId: z.string(),
+    userId: z.string(),
+    tool: z.string(),
+    input: json(),
+    digest: z.string(),
+    agents: z.array(z.string()),
+    startedBy: z.array(z.string()),
+    summary: z.string(),
+    details: z.string().nullable(),
+    enforced: z.string().nullable(),
+    covers: z.string().nullable(),
+    answers: z.array(z.enum(['once', 'always', 'project', 'no'])),
+    createdAt: z.number(),
+    expiresAt: z.number(),
+    answered: z
+      .strictObject({ answer: z.enum(['once', 'always', 'project', 'no']), by: z.string().nullable(), reason: z.string().nullable() })
+      .nullable(),
+  });
+
+export const threadListShape = () => z.strictObject({ threads: z.array(threadShape()), cursor: z.string().nullable() });
+
+/** `live`: what is not in `messages` yet; `n` numbers its events as `/api/events` does. `waiting`: messages behind it. */
+export const openThreadShape = () =>
+  z.strictObject({
+    thread: threadShape(),
+    messages: z.array(messageShape()),
+    live: z
+      .strictObject({
+        turn: z.string().nullable(),
+        state: z.enum(['queued', 'running']),
+        n: z.int(),
+        events: z.array(z.looseObject({ type: z.string() })),
+        waiting: z.int(),
+      })
+      .nullable(),
+  });
+
+export const turnResultShape = () =>
+  z.strictObject({
+    thread: z.string(),
+    turn: z.string().nullable(),
+    reason: z.enum(['done', 'limit', 'aborted', 'error', 'awaiting_approval']),
+    text: z.string(),
+    usage: z.looseObject({ inputTokens: z.number(), outputTokens: z.number() }),
+    error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+    questions: z.array(questionShape()),
+  });
+
+/** Of a query: texts. */
+export const flag = () =>
+  z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((value) => value === 'true');
+export const count = (most: number, otherwise: number) => z.coerce.number().int().min(1).max(most).default(otherwise);
+
+const effort = () => z.enum(['off', 'low', 'medium', 'high']);
+const image = () => z.strictObject({ mediaType: z.string(), data: z.base64() });
+
+export const choiceShape = () => z.strictObject({ model: z.string().min(1).optional(), effort: effort().optional() });
+
+export const messageBody = () =>
+  choiceShape().extend({
+    text: z.string().min(1),
+    agent: z.string().min(1).optional(),
+    attachments: z
+      .array(z.union([z.strictObject({ name: z.string(), text: z.string() }), z.strictObject({ name: z.string(), image: image() })]))
+      .max(20)
+      .optional(),
+    /** Names the turn in its thread: a repeated request is the same turn. Default: the Idempotency-Key. */
+    key: z.string().min(1).max(200).optional(),
+  });

@@ -1,0 +1,39 @@
+import { migrated, Queries, type Migration, type SqlDatabase } from '@pith/database-queries';
+
+interface Tables {
+  /** What changed, in order; `user_id` null: everybody may see it. */
+  rest_api__feed: {
+    readonly place?: number;
+    readonly at: number;
+    readonly kind: string;
+    readonly id: string;
+    readonly user_id: string | null;
+  };
+  /** `feed`: names this journal; `seen`: the place of conversations up to which it has what changed. */
+  rest_api__marks: { readonly name: string; readonly value: string };
+  /** Threads that have an id and no message yet. */
+  rest_api__begun: { readonly thread: string; readonly user_id: string; readonly at: number };
+  /** Answers to requests with an `Idempotency-Key`. */
+  rest_api__answers: { readonly request: string; readonly digest: string; readonly answer: string; readonly at: number };
+}
+
+export type ApiTables = Queries<Tables>;
+
+const MIGRATIONS: readonly Migration[] = [
+  [
+    'CREATE TABLE rest_api__feed (place integer PRIMARY KEY, at bigint NOT NULL, kind text NOT NULL, id text NOT NULL, user_id text)',
+    'CREATE INDEX rest_api__feed_at ON rest_api__feed (at)',
+    'CREATE TABLE rest_api__marks (name text PRIMARY KEY, value text NOT NULL)',
+    'CREATE TABLE rest_api__begun (thread text PRIMARY KEY, user_id text NOT NULL, at bigint NOT NULL)',
+    'CREATE TABLE rest_api__answers (request text PRIMARY KEY, digest text NOT NULL, answer text NOT NULL, at bigint NOT NULL)',
+    'CREATE INDEX rest_api__answers_at ON rest_api__answers (at)',
+  ],
+];
+
+/** How long what is kept between requests is kept. */
+export const DAY_MS = 24 * 3_600_000;
+
+/** Created on first use. */
+export function apiTables(database: SqlDatabase): ApiTables {
+  return new Queries(migrated(database, 'rest_api', MIGRATIONS));
+}

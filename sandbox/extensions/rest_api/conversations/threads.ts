@@ -1,0 +1,366 @@
+import { captureCommand } from '@pith/command-line';
+import { sha256 } from '@pith/plain-data';
+import {
+  CommandProvider,
+  type Conversations,
+  type ExtensionContext,
+  type JsonValue,
+  PithError,
+  type Remote,
+  type TurnPolicy,
+  z,
+} from 'pith';
+import type { RouteAnswer } from 'pith/http';
+import { type ApiRequest, type ApiRoute, apiRoute } from '../route.ts';
+import type { LiveTurn, LiveTurns } from './live-turns.ts';
+import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
+import { streamed } from './server-events.ts';
+import { choiceShape, count, flag, messageBody, openThreadShape, threadListShape, threadShape, turnResultShape } from './shapes.ts';
+
+export interface ThreadPorts {
+  readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'find'>;
+  readonly conversations: Remote<Conversations>;
+  readonly turns: LiveTurns;
+  readonly threads: OwnedThreads;
+}
+
+type Messages = Awaited<ReturnType<Conversations['messages']>>;
+
+/** Images of a message, in base64. */
+const MOST_BYTES = 32 * 1024 * 1024;
+const PAGE = 50;
+const MOST = 200;
+
+export function threadRoutes(ports: ThreadPorts): readonly ApiRoute[] {
+  return [...readingRoutes(ports), ...turnRoutes(ports), ...changingRoutes(ports)];
+}
+
+function readingRoutes({ context, conversations, turns, threads }: ThreadPorts): readonly ApiRoute[] {
+  return [
+    apiRoute(
+      {
+        method: 'GET',
+        path: '/api/threads',
+        need: 'user',
+        summary: 'List your conversations, newest first',
+        query: z.strictObject({ cursor: z.string().optional(), text: z.string().optional(), limit: count(MOST, PAGE), all: flag() }),
+        result: threadListShape(),
+      },
+      async ({ caller, query: { cursor, text, limit, all } }) => {
+        if (all && caller.may !== 'admin') throw new PithError('not_allowed', 'only an administrator lists the conversations of all');
+        const whose = all ? {} : { userId: caller.userId };
+        const found = await conversations.list({ ...whose, ...given({ text, after: cursor }), limit });
+        return { status: 200, json: plain({ threads: found.conversations, cursor: found.cursor }) };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'GET',
+        path: '/api/threads/{id}',
+        need: 'user',
+        summary: 'Show a conversation: its last messages, or those before or behind one, and what is said now',
+        query: z.strictObject({
+          after: z.coerce.number().int().optional(),
+          before: z.coerce.number().int().optional(),
+          limit: count(MOST, PAGE),
+          all: flag(),
+        }),
+        result: openThreadShape(),
+      },
+      async ({ caller, params, query: { after, before, limit, all } }) => {
+        const owned = await threads.of(params['id'] as string, caller, all);
+        const { live, messages } = await consistent(turns, owned.id, () =>
+          conversations.messages(owned.id, { ...given({ after, before }), limit }),
+        );
+        const thread = shownThread(owned);
+        return { status: 200, headers: { etag: tagOf(thread) }, json: plain({ thread, messages, live }) };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'GET',
+        path: '/api/threads/{id}/export',
+        need: 'user',
+        summary: 'Export a conversation as Markdown, or as JSON with its messages as models get them',
+        query: z.strictObject({ format: z.enum(['md', 'json']).default('md') }),
+      },
+      async ({ caller, params, query: { format }, signal }) => {
+        const { id } = await threads.begun(params['id'] as string, caller);
+        const { values, text } = await command(context, 'threads export', { id }, { userId: caller.userId, signal });
+        if (format === 'json') return { status: 200, json: values[0] as JsonValue };
+        return { status: 200, headers: { 'content-type': 'text/markdown; charset=utf-8' }, body: text };
+      },
+    ),
+  ];
+}
+
+function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
+  const { context, conversations, turns, threads } = ports;
+  const result = turnResultShape();
+  return [
+    apiRoute(
+      {
+        method: 'POST',
+        path: '/api/threads/{id}/messages',
+        need: 'user',
+        summary: 'Say something; the turn goes on when you leave. Accept: text/event-stream tells its events',
+        body: messageBody(),
+        mostBytes: MOST_BYTES,
+        result,
+      },
+      async (request) => {
+        const { caller, params, body, headers } = request;
+        const owned = await threads.of(params['id'] as string, caller);
+        const { text: input, attachments = [], model, effort, key = headers['idempotency-key'] } = body;
+        const agent = body.agent ?? owned.conversation?.agentId ?? (await defaultAgent(context, request.signal));
+        const turn = await turns.start({
+          agent,
+          input,
+          attachments,
+          threadId: owned.id,
+          userId: caller.userId,
+          ...given({ key, policy: policyOf({ model, effort }) }),
+        });
+        return watched(ports, request, turn);
+      },
+    ),
+    apiRoute(
+      {
+        method: 'POST',
+        path: '/api/threads/{id}/continue',
+        need: 'user',
+        summary: 'Go on with a turn that was cut off, or whose questions are answered',
+        body: choiceShape().default({}),
+        result,
+      },
+      async (request) => {
+        const { caller, params, body } = request;
+        const { id: threadId, agentId: agent } = await threads.begun(params['id'] as string, caller);
+        const running = turns.of(threadId)[0];
+        const policy = given({ policy: policyOf(body) });
+        const turn = running ?? (await turns.start({ agent, threadId, userId: caller.userId, resume: true, ...policy }));
+        return watched(ports, request, turn);
+      },
+    ),
+    apiRoute(
+      {
+        method: 'POST',
+        path: '/api/threads/{id}/stop',
+        need: 'user',
+        summary: 'Stop what runs in a conversation, in whichever process; what waits behind it begins',
+        body: z.strictObject({}).default({}),
+        result: z.strictObject({ state: z.enum(['stopped', 'stopping', 'idle']) }),
+      },
+      async ({ caller, params, signal }) => {
+        const { id } = await threads.of(params['id'] as string, caller);
+        return { status: 200, json: { state: await conversations.stop(id, caller.userId, signal) } };
+      },
+    ),
+  ];
+}
+
+function changingRoutes({ context, conversations, turns, threads }: ThreadPorts): readonly ApiRoute[] {
+  return [
+    apiRoute(
+      {
+        method: 'POST',
+        path: '/api/threads',
+        need: 'user',
+        summary: 'Begin a conversation: its first message makes it',
+        body: z.strictObject({}).default({}),
+        result: z.strictObject({ id: z.string() }),
+      },
+      async ({ caller }) => ({ status: 201, json: { id: await threads.begin(caller) } }),
+    ),
+    apiRoute(
+      {
+        method: 'POST',
+        path: '/api/threads/{id}/branch',
+        need: 'user',
+        summary: 'Make a conversation that begins like this one, or is what was before a message of yours; both stay',
+        body: z.strictObject({ before: z.int().optional(), title: z.string().min(1).optional() }).default({}),
+        result: z.strictObject({ id: z.string(), text: z.string().nullable() }),
+      },
+      async ({ caller, params, body: { before, title }, signal }) => {
+        const { id } = await threads.begun(params['id'] as string, caller);
+        const at = before === undefined ? null : await numberOf(conversations, id, before);
+        const words: Readonly<Record<string, string[]>> = title === undefined ? {} : { title: [title] };
+        const asked = { userId: caller.userId, signal, ...(at === null ? {} : { options: { at } }) };
+        const made = (await command(context, 'threads branch', { id, ...words }, asked)).values[0] as { thread: string; text?: string };
+        return { status: 201, json: { id: made.thread, text: made.text ?? null } };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'POST',
+        path: '/api/threads/{id}/compact',
+        need: 'user',
+        summary: 'Shorten a conversation so that it fits its model again',
+        body: z.strictObject({}).default({}),
+        result: z.strictObject({ tokensBefore: z.number(), tokensAfter: z.number() }),
+      },
+      async ({ caller, params, signal }) => {
+        const { id } = await idle(threads.begun(params['id'] as string, caller), turns);
+        const { values } = await command(context, 'threads compact', { id }, { userId: caller.userId, signal });
+        const { tokensBefore, tokensAfter } = values[0] as { tokensBefore: number; tokensAfter: number };
+        return { status: 200, json: { tokensBefore, tokensAfter } };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'PATCH',
+        path: '/api/threads/{id}',
+        need: 'user',
+        summary: 'Rename a conversation; with If-Match only while its title is the one that you read',
+        body: z.strictObject({ title: z.string().trim().min(1).max(200) }),
+        result: z.strictObject({ thread: threadShape() }),
+      },
+      async ({ caller, params, body: { title }, headers, signal }) => {
+        const found = await idle(threads.begun(params['id'] as string, caller), turns);
+        const wanted = headers['if-match'];
+        if (wanted !== undefined && wanted !== '*' && wanted !== tagOf(found)) return preconditionFailed();
+        await command(context, 'threads rename', { id: found.id, title: [title] }, { userId: caller.userId, signal });
+        const thread = shownThread(await threads.of(found.id, caller));
+        return { status: 200, headers: { etag: tagOf(thread) }, json: plain({ thread }) };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'DELETE',
+        path: '/api/threads/{id}',
+        need: 'user',
+        summary: 'Delete a conversation with all that was said, done and asked in it',
+      },
+      async ({ caller, params, signal }) => {
+        const { id } = await idle(threads.begun(params['id'] as string, caller), turns);
+        await command(context, 'threads delete', { id }, { userId: caller.userId, signal, options: { yes: true } });
+        await threads.forget(id);
+        return { status: 204 };
+      },
+    ),
+  ];
+}
+
+/** The turn as events, or what came of it. The client only watches. */
+export async function watched(
+  { context, conversations }: Pick<ThreadPorts, 'context' | 'conversations'>,
+  { headers, signal }: Pick<ApiRequest, 'headers' | 'signal'>,
+  turn: LiveTurn,
+): Promise<RouteAnswer> {
+  if ((headers['accept'] ?? '').includes('text/event-stream')) return streamed(turn.events(context.clock, signal));
+  const { reason, text, usage, error = null } = await turn.ended;
+  if (turn.turnId === null && error !== null) throw new PithError(error.code, error.message, given({ cure: error.cure }));
+  const { threadId: thread } = turn.asked;
+  const questions = reason === 'awaiting_approval' ? await conversations.questions({ threadId: thread }) : [];
+  return { status: 200, json: plain({ thread, turn: turn.turnId, reason, text, usage, error, questions }) };
+}
+
+/** Read again until no step ended meanwhile: then no message is missing, and none is there twice. */
+async function consistent(turns: LiveTurns, threadId: string, read: () => Promise<Messages>) {
+  for (;;) {
+    const [turn, ...waiting] = turns.of(threadId);
+    const before = turn?.state();
+    const messages = await read();
+    const now = turns.of(threadId)[0];
+    if (turn === now && turn?.steps === now?.steps) {
+      const live = now === undefined ? null : { ...now.state(), waiting: waiting.length };
+      return { live, messages: before === undefined || now === undefined ? messages : withoutOpenStep(messages, now) };
+    }
+  }
+}
+
+/** Of the step that is open, what is kept already is told as events too. */
+function withoutOpenStep(messages: Messages, turn: LiveTurn): Messages {
+  const { events } = turn.state();
+  const calls = new Set(events.flatMap((event) => (event.type === 'tool-call' ? [event.id] : [])));
+  const isOpen = ({ turnId, role, calls: asked, results }: Messages[number], at: number): boolean =>
+    turnId === turn.turnId &&
+    ([...asked, ...results].some(({ id }) => calls.has(id)) ||
+      (role === 'assistant' && at === messages.length - 1 && events.some(({ type }) => type === 'text-delta')));
+  return messages.filter((message, at) => !isOpen(message, at));
+}
+
+/** Rejects `thread_busy` while somebody works there. */
+async function idle(found: Promise<Conversation>, turns: LiveTurns): Promise<Conversation> {
+  const conversation = await found;
+  const isBusy = conversation.state === 'running' || turns.of(conversation.id).length > 0;
+  if (isBusy)
+    throw new PithError('thread_busy', `a turn runs in thread '${conversation.id}'`, {
+      retryable: true,
+      cure: 'stop it, or wait for its end',
+    });
+  return conversation;
+}
+
+/** Which of the person's messages has this `seq`, from 1. */
+async function numberOf(conversations: Remote<Conversations>, id: string, seq: number): Promise<number> {
+  let number = 0;
+  for (let after = -1; ;) {
+    const page = await conversations.messages(id, { after, limit: MOST });
+    for (const { role, text, seq: at } of page) {
+      if (role === 'user' && text.trim() !== '') number += 1;
+      if (at === seq && role === 'user') return number;
+    }
+    const last = page.at(-1)?.seq;
+    if (last === undefined || last >= seq) break;
+    after = last;
+  }
+  throw new PithError('message_unknown', `the conversation has no message ${seq} of yours`, {
+    cure: 'name the `seq` of a message of the user',
+  });
+}
+
+interface Asked {
+  readonly userId: string;
+  readonly signal: AbortSignal;
+  readonly options?: Readonly<Record<string, string | boolean | number>>;
+}
+
+/** A command of Pith itself, for its JSON. */
+function command({ find }: Pick<ExtensionContext, 'find'>, path: string, args: Readonly<Record<string, string | string[]>>, asked: Asked) {
+  const { userId, signal, options = {} } = asked;
+  const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
+  if (kernel === undefined) throw new PithError('command_unknown', `no command '${path}' is offered here`);
+  return captureCommand(kernel, path, { arguments: args, options, userId }, signal);
+}
+
+async function defaultAgent(context: ThreadPorts['context'], signal: AbortSignal): Promise<string> {
+  const { values } = await command(context, 'agents list', {}, { userId: 'local', signal });
+  const agents = (values[0] ?? []) as readonly { readonly id: string; readonly default?: boolean }[];
+  const id = agents.find((agent) => agent.default === true)?.id;
+  if (id === undefined) throw new PithError('agent_unknown', 'there is no default agent', { cure: 'name one: "agent"' });
+  return id;
+}
+
+function shownThread({ id, userId, conversation }: OwnedThread) {
+  const nothing = { agentId: null, title: '', state: 'idle', createdAt: null, updatedAt: null, branchOf: null } as const;
+  return conversation ?? { id, userId, ...nothing };
+}
+
+/** Of what two people may change at once. */
+function tagOf({ title }: { readonly title: string }): string {
+  return `"${sha256(title).slice(0, 16)}"`;
+}
+
+function preconditionFailed(): RouteAnswer {
+  return { status: 412, json: { error: { code: 'write_conflict', message: 'it has changed since you read it', cure: 'read it again' } } };
+}
+
+function policyOf({
+  model,
+  effort,
+}: {
+  readonly model?: string | undefined;
+  readonly effort?: TurnPolicy['effort'];
+}): TurnPolicy | undefined {
+  return model === undefined && effort === undefined ? undefined : given({ model, effort });
+}
+
+/** Without what is undefined. */
+function given<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
+}
+
+export function plain(value: object): JsonValue {
+  return value as JsonValue; // data of the contract, which is plain
+}

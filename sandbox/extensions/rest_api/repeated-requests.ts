@@ -1,0 +1,48 @@
+import { canonicalJson, sha256 } from '@pith/plain-data';
+import { KeyedQueue } from '@pith/promises';
+import type { Clock } from 'pith';
+import type { RouteAnswer } from 'pith/http';
+import { type ApiTables, DAY_MS } from './conversations/tables.ts';
+import type { ApiRequest } from './route.ts';
+
+/** Changes with an `Idempotency-Key`: within a day a repeated one gets the answer of the first, and nothing is done again. */
+export class RepeatedRequests {
+  readonly #queue = new KeyedQueue();
+
+  constructor(
+    private readonly tables: ApiTables,
+    private readonly clock: Clock,
+  ) {}
+
+  async answer(request: ApiRequest, act: (request: ApiRequest) => Promise<RouteAnswer>): Promise<RouteAnswer> {
+    const { route, path, body, headers, caller } = request;
+    const key = headers['idempotency-key'];
+    // A turn has its key in its thread, and is watched again.
+    if (key === undefined || route.startsWith('GET ') || route.endsWith('/messages')) return act(request);
+    const name = sha256(`${caller.userId}\0${key}`);
+    const digest = sha256(canonicalJson([route, path, body ?? null]));
+    return this.#queue.run(name, async () => {
+      const since = this.clock.now() - DAY_MS;
+      const known = await this.tables.first((db) =>
+        db.selectFrom('rest_api__answers').select(['digest', 'answer']).where('request', '=', name).where('at', '>=', since),
+      );
+      if (known !== null) return known.digest === digest ? (JSON.parse(known.answer) as RouteAnswer) : OTHER;
+      const answer = await act(request);
+      if (answer.status >= 400 || answer.body !== undefined) return answer;
+      const row = { request: name, digest, answer: JSON.stringify(answer), at: this.clock.now() };
+      await this.tables.write((db) => [
+        db.deleteFrom('rest_api__answers').where('at', '<', since),
+        db
+          .insertInto('rest_api__answers')
+          .values(row)
+          .onConflict((each) => each.doNothing()),
+      ]);
+      return answer;
+    });
+  }
+}
+
+const OTHER: RouteAnswer = {
+  status: 422,
+  json: { error: { code: 'key_used', message: 'this Idempotency-Key was used for another request', cure: 'take a new one' } },
+};

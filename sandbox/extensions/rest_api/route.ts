@@ -1,0 +1,31 @@
+import { PithError, type z } from 'pith';
+import type { Caller, Route, RouteAnswer, RouteRequest } from 'pith/http';
+
+/** A request of a known caller, with what its schemas say it has. */
+export interface ApiRequest<Body = unknown, Query = unknown> extends Omit<RouteRequest, 'caller' | 'body' | 'query'> {
+  readonly caller: Caller;
+  readonly body: Body;
+  readonly query: Query;
+}
+
+export interface ApiRoute extends Route {
+  answer(request: ApiRequest): Promise<RouteAnswer>;
+}
+
+interface Shape<Body extends z.ZodType, Query extends z.ZodType> extends Route {
+  readonly body?: Body;
+  readonly query?: Query;
+}
+
+/** A route below `/api` and what answers it. */
+export function apiRoute<Body extends z.ZodType, Query extends z.ZodType>(
+  shape: Shape<Body, Query>,
+  answer: (request: ApiRequest<z.infer<Body>, z.infer<Query>>) => Promise<RouteAnswer>,
+): ApiRoute {
+  return { ...shape, answer: (request) => answer(request as ApiRequest<z.infer<Body>, z.infer<Query>>) };
+}
+
+/** The same for what nobody has and for what somebody else has. */
+export function unknownThread(id: string): PithError {
+  return new PithError('thread_unknown', `there is no thread '${id}'`, { cure: 'list the threads: GET /api/threads' });
+}

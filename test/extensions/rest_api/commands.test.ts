@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import type { JsonValue } from 'pith';
+import type { ScriptedStep } from 'pith/testing';
+import type { Asked } from '../http/served-kernel.ts';
+import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
+import { zipOf } from '../skill_install/zip-writer.ts';
+import { apiKernel, type ApiKernel } from './api-kernel.ts';
+
+const SKILL = '---\nname: letters\ndescription: Write a letter. Use when somebody wants a letter.\ntags: [post]\n---\n\nWrite it.\n';
+const SAVED = 'name: greet\ndescription: Greets.\nsystem_prompt: Greet.\ninput_schema: [{ name: city, type: string, required: true }]\n';
+const WITH_COMMANDS = [
+  'http',
+  'rest_api',
+  'skill_registry',
+  'skill_install',
+  'skill_proposals',
+  'skill_search',
+  'saved_skills',
+  'task_engine',
+  'scheduler',
+  'recipes',
+];
+
+async function withCommands(
+  script: readonly ScriptedStep[] = [],
+): Promise<
+  ApiKernel & { readonly post: (path: string, token: string, json?: JsonValue, method?: string) => ReturnType<ApiKernel['request']> }
+> {
+  const api = await apiKernel(script, { only: WITH_COMMANDS, files: { 'skills/letters/SKILL.md': SKILL, 'greet.yml': SAVED } });
+  const post = (path: string, token: string, json: JsonValue = {}, method = 'POST') => api.request(path, { method, token, json });
+  return { ...api, post };
+}
+
+/** A path of the table with something in the place of each name. */
+const filled = (path: string): string => path.replaceAll(/\{\w+\}/gu, 'nothing');
+
+const asked = (method: string): Asked => (method === 'GET' ? {} : { method, json: {} });
+
+describe('routes that commands answer', () => {
+  it('W21 answer what the command prints as JSON, to a query, a path and a body', async () => {
+    const api = await withCommands([{ text: 'done' }]);
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    const { values } = await api.pith.command(['skills', 'list', '--all'], { json: true });
+    expect((await api.request('/api/skills?all=true', { token })).json).toEqual(values[0]);
+    expect((await api.request('/api/skills/letters', { token })).json).toMatchObject({
+      id: 'letters',
+      body: '\nWrite it.\n',
+      tags: ['post'],
+    });
+    expect((await api.request('/api/skills/search?query=write&query=letter&limit=1', { token })).json).toMatchObject([{ id: 'letters' }]);
+    const made = await api.post('/api/skills', token, { id: 'poems', description: 'Write a poem. Use when somebody wants one.' });
+    expect(made).toMatchObject({ status: 200, json: { ok: true, id: 'poems' } });
+    const task = (await api.post('/api/tasks', token, { goal: ['count', 'to ten'], max_steps: 3 })).json as { readonly id: string };
+    expect((await api.request(`/api/tasks/${task.id}`, { token })).json).toMatchObject({ goal: 'count to ten' });
+  });
+
+  it('W21 refuse what the command does not know, and say what it knows', async () => {
+    const api = await withCommands();
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    const wrong = [
+      await api.request('/api/skills?al=true', { token }),
+      await api.request('/api/skills?all=perhaps', { token }),
+      await api.post('/api/tasks', token, { goal: 'one text' }),
+      await api.post('/api/tasks', token, {}),
+      await api.post('/api/tasks', token, { goal: ['x'], yes: true }),
+    ];
+    expect(wrong.map(({ status, json }) => [status, (json as { error: { code: string } }).error.code])).toEqual(
+      wrong.map(() => [400, 'request_invalid']),
+    );
+    expect((await api.request('/api/skills/nothing', { token })).json).toMatchObject({ error: { code: 'skill_not_found' } });
+    expect((await api.request('/api/hooks', { token })).status).toBe(404); // its extension is off
+  });
+
+  it('W21 what is shown and asked in a terminal is answered 409, and done once its digest is agreed to', async () => {
+    const api = await withCommands();
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    const remove = (json: JsonValue = {}) => api.post('/api/skills/letters', token, json, 'DELETE');
+    const first = await remove();
+    expect(first).toMatchObject({ status: 409, json: { error: { code: 'confirmation_needed' } } });
+    const { confirm } = first.json as { readonly confirm: string };
+    expect((await remove()).json).toEqual(first.json);
+    expect(await remove({ confirm: ['0'.repeat(64)] })).toMatchObject({ status: 409, json: { confirm } });
+    expect((await api.request('/api/skills/letters', { token })).status).toBe(200);
+    expect((await remove({ confirm: [confirm] })).status).toBe(200);
+    expect((await api.request('/api/skills/letters', { token })).status).toBe(404);
+  });
+
+  it('W12 W21 an uploaded archive is looked into and shown first, and installed once that is agreed to', async () => {
+    const api = await withCommands();
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    const archive = zipOf([{ name: 'poems/SKILL.md', text: SKILL.replaceAll('letter', 'poem') }]);
+    const upload = (type: string) =>
+      api.request('/api/uploads', { method: 'POST', token, body: archive, headers: { 'content-type': type } });
+    expect((await upload('application/json')).status).toBe(415);
+    const { from } = (await upload('application/zip')).json as { readonly from: string };
+    const shown = await api.post('/api/skills/install', token, { from });
+    expect(shown).toMatchObject({ status: 409, json: { shown: expect.stringContaining('poems') } });
+    expect((await api.request('/api/skills/poems', { token })).status).toBe(404);
+    const { confirm } = shown.json as { readonly confirm: string };
+    expect(await api.post('/api/skills/install', token, { from, confirm: [confirm] })).toMatchObject({ status: 200 });
+    expect((await api.request('/api/skills/poems', { token })).json).toMatchObject({ state: 'offered' });
+  });
+
+  it('W2 W5 each user has their own tasks, jobs, schedules and saved skills; what is another one’s is unknown, in the same words', async () => {
+    const api = await withCommands([{ text: 'done' }]);
+    const [ann, bob, root] = [
+      await api.token({ userId: 'ann', may: 'approve' }),
+      await api.token({ userId: 'bob', may: 'approve' }),
+      await api.token({ role: 'admin', may: 'admin' }),
+    ];
+    const { id } = (await api.post('/api/tasks', ann, { goal: ['mine'] })).json as { readonly id: string };
+    const ids = async (path: string, token: string) =>
+      ((await api.request(path, { token })).json as { readonly id: string }[]).map((each) => each.id);
+    expect([await ids('/api/tasks', ann), await ids('/api/tasks', bob), await ids('/api/tasks', root)]).toEqual([[id], [], [id]]);
+    const jobs = await ids('/api/jobs', ann);
+    expect([jobs.length, await ids('/api/jobs', bob), (await ids('/api/jobs', root)).includes(jobs[0] ?? '')]).toEqual([1, [], true]);
+    const other = { task: id.replace(/.$/u, (last) => (last === '0' ? '1' : '0')), job: `${jobs[0]?.slice(0, -1)}0` };
+    for (const [method, path, unknown] of [
+      ['GET', `/api/tasks/${id}`, `/api/tasks/${other.task}`],
+      ['POST', `/api/tasks/${id}/cancel`, `/api/tasks/${other.task}/cancel`],
+      ['POST', `/api/tasks/${id}/retry`, `/api/tasks/${other.task}/retry`],
+      ['POST', `/api/tasks/${id}/review`, `/api/tasks/${other.task}/review`],
+      ['GET', `/api/jobs/${jobs[0]}`, `/api/jobs/${other.job}`],
+      ['POST', `/api/jobs/${jobs[0]}/cancel`, `/api/jobs/${other.job}/cancel`],
+    ] as const) {
+      const [theirs, nobodys] = [
+        await api.request(path, { token: bob, ...asked(method) }),
+        await api.request(unknown, { token: bob, ...asked(method) }),
+      ];
+      expect([theirs.status, theirs.text.replaceAll(id, 'X').replaceAll(jobs[0] ?? '', 'X')]).toEqual([
+        404,
+        nobodys.text.replaceAll(other.task, 'X').replaceAll(other.job, 'X'),
+      ]);
+    }
+    expect((await api.request(`/api/tasks/${id}`, { token: ann })).status).toBe(200);
+  });
+
+  it('W5 each needs a token, and those of administrators an administrator’s', async () => {
+    const api = await withCommands();
+    const [user, chatting] = [await api.token({ userId: 'ann', may: 'approve' }), await api.token({ may: 'chat', role: 'admin' })];
+    for (const { method, path, need } of COMMAND_ROUTES) {
+      const at = filled(path);
+      expect([path, (await api.request(at, asked(method))).status]).toEqual([path, 401]);
+      if (need !== 'admin') continue;
+      for (const token of [user, chatting])
+        expect([path, (await api.request(at, { token, ...asked(method) })).status]).toEqual([path, 403]);
+    }
+  });
+
+  it('W21 GET /api/openapi.json describes all routes below /api, and is valid OpenAPI 3.1', async () => {
+    const api = await withCommands();
+    const token = await api.token();
+    const { json } = await api.request('/api/openapi.json', { token });
+    const { valid, errors } = await new Validator().validate(structuredClone(json) as Record<string, unknown>);
+    expect({ valid, errors }).toEqual({ valid: true, errors: undefined });
+    const { paths } = json as unknown as {
+      readonly paths: Record<string, Record<string, { readonly operationId: string; readonly requestBody?: JsonValue }>>;
+    };
+    expect(Object.keys(paths)).toEqual(
+      expect.arrayContaining(['/api/threads/{id}/messages', '/api/events', '/api/skills', '/api/openapi.json']),
+    );
+    expect(paths['/api/hooks']).toBeUndefined(); // its extension is off
+    expect(paths['/api/tasks']?.['post']?.requestBody).toMatchObject({
+      content: {
+        'application/json': { schema: { required: ['goal'], properties: { max_steps: { type: 'number' } }, additionalProperties: false } },
+      },
+    });
+    const operations = Object.values(paths).flatMap((path) => Object.values(path).map(({ operationId }) => operationId));
+    expect(new Set(operations).size).toBe(operations.length);
+  });
+});

@@ -1,0 +1,166 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { gate, until } from '../../waiting.ts';
+import { apiKernel, isTurn, upTo } from './api-kernel.ts';
+
+const HAS_PROGRAMS = ['bash', 'curl', 'sed'].every((program) => spawnSync(program, ['--version']).error === undefined);
+
+describe('conversations over HTTP', () => {
+  it('W2 W21 says something, answers with what came of it, lists, renames, exports, branches and deletes', async () => {
+    const api = await apiKernel([{ text: 'Hello Ann' }, { text: 'Again' }]);
+    const token = await api.token({ userId: 'ann' });
+    const id = await api.thread(token);
+    const say = (text: string, to = id) => api.request(`/api/threads/${to}/messages`, { method: 'POST', token, json: { text } });
+    expect((await api.request(`/api/threads/${id}`, { token })).json).toMatchObject({
+      thread: { id, agentId: null },
+      messages: [],
+      live: null,
+    });
+    expect(await say('Hello')).toMatchObject({
+      status: 200,
+      json: { thread: id, reason: 'done', text: 'Hello Ann', error: null, questions: [] },
+    });
+    const shown = await api.request(`/api/threads/${id}`, { token });
+    expect(shown.json).toMatchObject({
+      thread: { id, userId: 'ann', agentId: 'helper', title: 'Hello', state: 'idle' },
+      messages: [
+        { role: 'user', text: 'Hello' },
+        { role: 'assistant', text: 'Hello Ann' },
+      ],
+    });
+    const rename = (title: string, match: string) =>
+      api.request(`/api/threads/${id}`, { method: 'PATCH', token, json: { title }, headers: { 'if-match': match } });
+    expect((await rename('Another', '"older"')).status).toBe(412);
+    const renamed = await rename('Another', shown.headers['etag'] ?? '');
+    expect(renamed).toMatchObject({ status: 200, json: { thread: { title: 'Another' } } });
+    expect(renamed.headers['etag']).not.toBe(shown.headers['etag']);
+    expect((await api.request(`/api/threads/${id}/export`, { token })).text).toContain('# Another');
+    expect((await api.request(`/api/threads/${id}/export?format=json`, { token })).json).toMatchObject({ id, messages: [{}, {}] });
+    const branch = await api.request(`/api/threads/${id}/branch`, { method: 'POST', token, json: { before: 1 } });
+    expect(branch).toMatchObject({ status: 201, json: { id: `${id}.2`, text: 'Hello' } });
+    expect(await say('Hello?', `${id}.2`)).toMatchObject({ json: { text: 'Again' } });
+    const list = await api.request('/api/threads?text=hel', { token });
+    expect(list.json).toMatchObject({ threads: [], cursor: null });
+    const first = (await api.request('/api/threads?limit=1', { token })).json as { threads: { id: string }[]; cursor: string };
+    const rest = (await api.request(`/api/threads?limit=1&cursor=${encodeURIComponent(first.cursor)}`, { token })).json as typeof first;
+    expect([...first.threads, ...rest.threads].map((thread) => thread.id)).toEqual([`${id}.2`, id]);
+    expect(await api.request(`/api/threads/${id}`, { method: 'DELETE', token })).toMatchObject({ status: 204, text: '' });
+    expect((await api.request(`/api/threads/${id}`, { token })).status).toBe(404);
+  });
+
+  it.skipIf(!HAS_PROGRAMS)('W21 the example of the page talks, with bash and curl (needs bash, curl and sed)', async () => {
+    const api = await apiKernel([{ text: 'Hello from the page' }]);
+    const page = readFileSync('docs/serve.md', 'utf8');
+    const [, example = ''] = /```console\n(url=[\s\S]*?)```/u.exec(page) ?? [];
+    const script = example.replace('http://127.0.0.1:7484', `http://127.0.0.1:${await api.port()}`);
+    const env = { ...process.env, TOKEN: await api.token({ userId: 'ann' }) };
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], { env });
+    expect(JSON.parse(stdout)).toMatchObject({ reason: 'done', text: 'Hello from the page' });
+  });
+
+  it('W17 a turn belongs to the server: who leaves does not end it, who comes later sees its open step, and a second message waits', async () => {
+    const [first, second] = [gate(), gate()];
+    const api = await apiKernel([
+      async () => (await first.opened, { text: ['one ', 'two '], calls: [{ name: 'act', input: {} }] }),
+      async () => (await second.opened, { text: 'the end' }),
+      { text: 'the second answer' },
+    ]);
+    const token = await api.token({ userId: 'ann' });
+    const id = await api.thread(token);
+    const all = await api.events('/api/events', { token });
+    const say = (text: string) => api.events(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text } });
+    const watcher = await say('go');
+    expect((await upTo(watcher, isTurn('turn-start'))).map(({ event }) => event)).toEqual(['open', 'turn']);
+    watcher.leave();
+    first.open();
+    await upTo(all, isTurn('step-end'));
+    const waiting = await say('and then');
+    expect(await waiting.next()).toMatchObject({ event: 'open', data: { thread: id, state: 'queued', events: [] } });
+    const { json } = await api.request(`/api/threads/${id}`, { token });
+    expect(json).toMatchObject({
+      thread: { state: 'running' },
+      messages: [
+        { role: 'user', text: 'go' },
+        { role: 'assistant', text: 'one two ', calls: [{ name: 'act' }] },
+        { role: 'tool', results: [{ name: 'act', output: 'did act' }] },
+      ],
+      live: { state: 'running', events: [], waiting: 1 },
+    });
+    second.open();
+    const answered = await upTo(waiting, isTurn('turn-end'));
+    expect(answered.at(-1)).toMatchObject({ data: { event: { reason: 'done', text: 'the second answer' } } });
+    expect(await waiting.next()).toBeNull();
+    const { messages } = (await api.request(`/api/threads/${id}`, { token })).json as { messages: { text: string }[] };
+    expect(messages.map(({ text }) => text)).toEqual(['go', 'one two ', '', 'the end', 'and then', 'the second answer']);
+  });
+
+  it('W17 draws the open step again: what is said so far, once', async () => {
+    const api = await apiKernel([{ text: ['so ', 'far'], hang: true }]);
+    const token = await api.token({ userId: 'ann' });
+    const id = await api.thread(token);
+    const watcher = await api.events(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'go' } });
+    await upTo(watcher, ({ data }) => JSON.stringify(data).includes('"text":"far"'));
+    const { json } = await api.request(`/api/threads/${id}`, { token });
+    expect(json).toMatchObject({
+      messages: [{ role: 'user', text: 'go' }],
+      live: { n: 3, events: [{ type: 'turn-start' }, { type: 'text-delta', text: 'so far' }] },
+    });
+    const stop = () => api.request(`/api/threads/${id}/stop`, { method: 'POST', token, json: {} });
+    expect((await api.request(`/api/threads/${id}`, { method: 'DELETE', token })).status).toBe(409);
+    expect((await stop()).json).toEqual({ state: 'stopped' });
+    expect((await upTo(watcher, isTurn('turn-end'))).at(-1)).toMatchObject({ data: { event: { reason: 'aborted' } } });
+    expect((await stop()).json).toEqual({ state: 'idle' });
+  });
+
+  it('W17 W21 a message with a key is one turn, and a change with an Idempotency-Key is made once', async () => {
+    const api = await apiKernel([{ text: 'once' }]);
+    const token = await api.token({ userId: 'ann' });
+    const once = { 'idempotency-key': 'k1' };
+    const begin = () => api.request('/api/threads', { method: 'POST', token, json: {}, headers: once });
+    const [first, second] = await Promise.all([begin(), begin()]);
+    expect(second.text).toBe(first.text);
+    const { id } = first.json as { id: string };
+    const say = () => api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'go' }, headers: once });
+    const answers = await Promise.all([say(), say()]);
+    expect([...answers, await say()].map(({ json }) => json)).toMatchObject(
+      Array.from({ length: 3 }, () => ({ reason: 'done', text: 'once' })),
+    );
+    expect((await api.request(`/api/threads/${id}/stop`, { method: 'POST', token, json: {}, headers: once })).status).toBe(422);
+    const other = await api.token({ userId: 'bob' });
+    const theirs = await api.request('/api/threads', { method: 'POST', token: other, json: {}, headers: once });
+    expect(theirs.status === 201 && theirs.text !== first.text).toBe(true);
+  });
+
+  it('W6 a turn that asks ends normally; a chat token cannot answer, one that may approve goes on, and nothing that was done is done again', async () => {
+    const api = await apiKernel([
+      {
+        calls: [
+          { name: 'act', input: {} },
+          { name: 'risk', input: {} },
+        ],
+      },
+      { text: 'finished' },
+    ]);
+    const [token, approver] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'ann', may: 'approve' })];
+    const id = await api.thread(token);
+    const asked = await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'go' } });
+    expect(asked.json).toMatchObject({ reason: 'awaiting_approval', questions: [{ tool: 'risky/risk', threadId: id, answered: null }] });
+    const { approvals } = (await api.request('/api/approvals', { token })).json as { approvals: { id: string }[] };
+    const question = `/api/approvals/${approvals[0]?.id}`;
+    const answer = (with_: string) => api.request(question, { method: 'POST', token: with_, json: { answer: 'once' } });
+    expect((await answer(token)).status).toBe(403);
+    expect((await api.request(question, { token })).json).toMatchObject({ approval: { answered: null } });
+    expect(await answer(approver)).toMatchObject({
+      status: 200,
+      json: { continues: true, approval: { answered: { answer: 'once', by: 'ann' } } },
+    });
+    const last = await until(async () => {
+      const { json } = await api.request(`/api/threads/${id}`, { token });
+      return (json as { thread: { state: string } }).thread.state === 'idle' && json;
+    });
+    expect(last).toMatchObject({ messages: [{}, {}, { results: [{ output: 'did act' }, { output: 'did risk' }] }, { text: 'finished' }] });
+    expect((await answer(approver)).status).toBe(409);
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import { scriptedModel, testKernel } from 'pith/testing';
+import { apiKernel, type ApiKernel, type ServerEvent, upTo } from './api-kernel.ts';
+
+/** A place in the journal, and what the reader may see behind it until `thread` has changed. */
+async function behind(api: ApiKernel, token: string, last: string | undefined, thread: string) {
+  const stream = await api.events('/api/events', { token, headers: last === undefined ? {} : { 'last-event-id': last } });
+  const seen = await upTo(stream, ({ event, data }) => event === 'changed' && data['id'] === thread);
+  stream.leave();
+  return seen;
+}
+
+const placesOf = (events: readonly ServerEvent[]) => events.flatMap(({ id }) => id ?? []);
+
+describe('events over HTTP', () => {
+  it('W2 W5 W16 tell what changed, to whom it belongs, and what their turns say', async () => {
+    const api = await apiKernel([{ text: 'for Ann' }, { text: 'for Bob' }]);
+    const [ann, bob] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'bob' })];
+    const [streamA, streamB] = [await api.events('/api/events', { token: ann }), await api.events('/api/events', { token: bob })];
+    expect([await streamA.next(), await streamB.next()]).toMatchObject([{ event: 'ready' }, { event: 'ready' }]);
+    const [a, b] = [await api.thread(ann), await api.thread(bob)];
+    const say = (token: string, id: string) => api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'hi' } });
+    await say(ann, a);
+    await say(bob, b);
+    const seenA = await upTo(streamA, ({ event, data }) => event === 'changed' && data['id'] === a);
+    const seenB = await upTo(streamB, ({ event, data }) => event === 'changed' && data['id'] === b);
+    expect(JSON.stringify(seenB)).not.toMatch(new RegExp(`${a}|for Ann`, 'u'));
+    expect(JSON.stringify(seenA)).not.toMatch(new RegExp(`${b}|for Bob`, 'u'));
+    const turns = seenA.filter(({ event }) => event === 'turn');
+    expect(turns.map(({ data }) => data['n'])).toEqual(turns.map((_, at) => at + 1));
+    expect([turns[0]?.id, turns.at(-1)?.data]).toMatchObject([undefined, { thread: a, event: { type: 'turn-end', reason: 'done' } }]);
+  });
+
+  it('W16 go on behind each place without a gap or a double, over a restart and what happened meanwhile elsewhere', async () => {
+    const api = await apiKernel([{ text: 'said' }, { text: 'said' }]);
+    const token = await api.token({ userId: 'ann' });
+    const first = await api.events('/api/events', { token });
+    const [ready] = [await first.next()];
+    const ids = [await api.thread(token), await api.thread(token)];
+    const say = (id: string) => api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'hi' } });
+    for (const id of ids) await say(id);
+    const whole = await behind(api, token, ready?.id, ids[1] as string);
+    const places = placesOf(whole);
+    for (const [at, place] of places.entries()) {
+      if (at === places.length - 1) break;
+      const rest = await behind(api, token, place, ids[1] as string);
+      const [opened, ...changes] = placesOf(rest);
+      expect([opened, ...changes]).toEqual([place, ...places.slice(at + 1, at + 1 + changes.length)]);
+    }
+    await api.pith.kernel.stop();
+    const elsewhere = await testKernel({
+      sandbox: api.pith.sandbox,
+      model: scriptedModel([{ text: 'b' }, { text: 'c' }]),
+      only: [],
+    });
+    await elsewhere.run('while it was down', { threadId: 'meanwhile', userId: 'ann' });
+    await elsewhere.run('not yours', { threadId: 'not-yours', userId: 'bob' });
+    await elsewhere.kernel.stop();
+    await api.restart();
+    const after = await behind(api, token, places.at(-1), 'meanwhile');
+    expect(after[0]).toMatchObject({ event: 'ready', id: places.at(-1) });
+    expect(JSON.stringify(after)).not.toContain('not-yours');
+  });
+
+  it('W16 an id that is unknown, of another journal or in the future is answered by reset, with the place from which to go on', async () => {
+    const api = await apiKernel();
+    const token = await api.token({ userId: 'ann' });
+    const ready = await (await api.events('/api/events', { token })).next();
+    const [name = '', place = ''] = ready?.id?.split('-') ?? [];
+    for (const last of ['x', '12', `abcdef01-${place}`, `${name}-${Number(place) + 1}`, `${name}--1`]) {
+      const answer = await (await api.events('/api/events', { token, headers: { 'last-event-id': last } })).next();
+      expect(answer, last).toMatchObject({ event: 'reset', id: expect.stringMatching(`^${name}-\\d+$`) as string });
+    }
+    expect(await (await api.events('/api/events', { token, headers: { 'last-event-id': ready?.id ?? '' } })).next()).toMatchObject({
+      event: 'ready',
+    });
+  });
+
+  it('W16 W17 what another process says in a thread, and its end from there, are told', async () => {
+    const api = await apiKernel();
+    const token = await api.token({ userId: 'ann' });
+    const stream = await api.events('/api/events', { token });
+    await stream.next();
+    const elsewhere = await testKernel({ sandbox: api.pith.sandbox, model: scriptedModel([{ text: 'on and on', hang: true }]), only: [] });
+    const running = elsewhere.run('from a terminal', { threadId: 'terminal', userId: 'ann' });
+    await upTo(stream, ({ event, data }) => event === 'changed' && data['id'] === 'terminal');
+    expect((await api.request('/api/threads/terminal', { token })).json).toMatchObject({ thread: { state: 'running' }, live: null });
+    const stopped = await api.request('/api/threads/terminal/stop', { method: 'POST', token, json: {} });
+    expect([stopped.json, (await running).reason]).toEqual([{ state: 'stopped' }, 'aborted']);
+    await upTo(stream, ({ event, data }) => event === 'changed' && data['id'] === 'terminal');
+    await elsewhere.kernel.stop();
+  });
+});
