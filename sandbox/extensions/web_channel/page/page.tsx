@@ -38,7 +38,7 @@ export function Page(): VNode | null {
           ))}
         </nav>
         <span class="muted" role="status">
-          {isConnected.value ? `${location.host} · ${person.value.userId}` : 'Connecting …'}
+          {isConnected.value ? `${person.value.host} · ${person.value.project} · ${person.value.userId}` : 'Connecting …'}
         </span>
         <button type="button" class="quiet" onClick={() => void signOut()}>
           Sign out

@@ -5,6 +5,8 @@ export interface Person {
   readonly userId: string;
   readonly role: 'user' | 'admin';
   readonly may: 'chat' | 'approve' | 'admin';
+  readonly host: string;
+  readonly project: string;
 }
 
 /** null: nobody is; undefined: not known yet. */
@@ -22,24 +24,27 @@ export async function begin(): Promise<void> {
   const code = new URLSearchParams(location.hash.slice(1)).get('code');
   if (code !== null) {
     history.replaceState(null, '', location.pathname);
-    if (await signIn({ code }).catch(() => null)) return;
+    await signIn({ code }).catch(() => undefined); // used or too old: who is signed in already stays
   }
-  const answer = await fetch('/session', { headers: { 'x-pith-page': pageValue() } });
+  await findPerson();
+}
+
+async function findPerson(): Promise<void> {
+  const answer = await fetch('/api/me', { headers: { 'x-pith-page': pageValue() } });
   person.value = answer.ok ? ((await answer.json()) as Person) : null;
 }
 
 /** Rejects with the reason in words. */
-export async function signIn(by: { readonly code: string } | { readonly token: string }): Promise<Person> {
+export async function signIn(by: { readonly code: string } | { readonly token: string }): Promise<void> {
   const answer = await fetch('/sign-in', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(by),
   });
-  const said = (await answer.json()) as Person & { readonly page: string; readonly error?: { readonly message: string } };
+  const said = (await answer.json()) as { readonly page: string; readonly error?: { readonly message: string } };
   if (!answer.ok) throw new Error(said.error?.message ?? 'sign-in failed');
   localStorage.setItem(KEY, said.page);
-  person.value = { userId: said.userId, role: said.role, may: said.may };
-  return person.value;
+  await findPerson();
 }
 
 export async function signOut(): Promise<void> {
