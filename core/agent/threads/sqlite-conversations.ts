@@ -58,7 +58,7 @@ const CONVERSATION = `SELECT threads.id, agent, title, created, updated, branch,
   FROM threads JOIN conversations ON conversations.thread = threads.id LEFT JOIN threadbranches ON threadbranches.thread = threads.id`;
 const LIST = `${CONVERSATION}
   WHERE instr(threads.id, '/') = 0 AND (updated < ? OR (updated = ? AND threads.id > ?)) AND (? IS NULL OR user = ?)
-    AND (? = '' OR instr(lower(title), ?) > 0)
+    AND (instr(lower(title), ?) > 0 OR instr(title, ?) > 0)
   ORDER BY updated DESC, threads.id LIMIT ?`;
 
 type Read<Name extends keyof Conversations> = Awaited<ReturnType<Conversations[Name]>>;
@@ -90,7 +90,7 @@ export function conversationRows(store: Store): ConversationRows {
       const most = bounded(limit);
       const [, updated = String(Number.MAX_SAFE_INTEGER), id = ''] = /^(\d+) (.*)$/su.exec(after) ?? [];
       const word = text.toLowerCase();
-      const rows = store.all(LIST, Number(updated), Number(updated), id, userId, userId, word, word, most + 1);
+      const rows = store.all(LIST, Number(updated), Number(updated), id, userId, userId, word, text, most + 1);
       const found = rows.slice(0, most).map(listedOf);
       const last = found.at(-1);
       return { found, cursor: rows.length > most && last ? `${last.updatedAt} ${last.id}` : null };

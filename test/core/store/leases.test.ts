@@ -43,6 +43,28 @@ describe('leases', () => {
     expect(await other.acquire('x', 3_000)).not.toBeNull();
   });
 
+  it('W17 asks the holder of now to stop, here at once and elsewhere with its next renewal, and never the one after it', async () => {
+    const clock = manualClock();
+    const rows = sqliteLeaseRows(temporaryStore(undefined, clock), clock);
+    const [mine, other] = [createLeases(rows, clock, 'a'), createLeases(rows, clock, 'b')];
+    expect(await mine.askToStop('x', 'ann')).toBeNull();
+    const lease = (await mine.acquire('x', 900))!;
+    const asked = (await other.askToStop('x', 'ann'))!;
+    expect([lease.stopped.aborted, await other.isHolder(asked)]).toEqual([false, true]);
+    await clock.advance(300);
+    await vi.waitFor(() => expect(lease.stopped.reason).toMatchObject({ code: 'aborted', message: 'stopped by ann' }));
+    expect(lease.lost.aborted).toBe(false);
+    await lease.release();
+    const next = (await mine.acquire('x', 900))!;
+    expect(await other.isHolder(asked)).toBe(false);
+    await clock.advance(600);
+    expect(next.stopped.aborted).toBe(false);
+    await mine.askToStop('x', 'bob');
+    await vi.waitFor(() => expect(next.stopped.aborted).toBe(true));
+    await next.release();
+    expect(clock.pending()).toBe(0);
+  });
+
   it('K45 renews itself while held and leaves no timer behind', async () => {
     const clock = manualClock();
     const store = temporaryStore(undefined, clock);

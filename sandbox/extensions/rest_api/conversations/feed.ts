@@ -44,7 +44,11 @@ export class Feed {
   readonly #name = oncePromised(() => this.#named());
   /** The place up to which subscribers were notified. */
   #notified = 0;
+  /** What is not in the journal yet. */
+  readonly #added: Change[] = [];
   #looking: Promise<void> = Promise.resolve();
+  /** The look that has not begun. */
+  #next: Promise<void> | null = null;
   #subscribed: () => void = () => undefined;
 
   constructor(private readonly ports: FeedPorts) {}
@@ -110,15 +114,21 @@ export class Feed {
     }
   }
 
-  /** Takes over what changed in conversations, and notifies of all that is new. One look at a time; a later one sees what came meanwhile. */
-  #look(changes: readonly Change[] = []): Promise<void> {
-    const looked = this.#looking.catch(() => undefined).then(() => this.#lookNow(changes)); // its own caller got that
-    this.#looking = looked;
-    return looked;
+  #add(changes: readonly Change[]): Promise<void> {
+    this.#added.push(...changes);
+    return this.#look();
   }
 
-  #add(changes: readonly Change[]): Promise<void> {
-    return this.#look(changes);
+  /** Takes over what changed in conversations, and notifies of all that is new. One look at a time; all who ask meanwhile share the next one. */
+  #look(): Promise<void> {
+    this.#next ??= this.#looking
+      .catch(() => undefined) // whoever asked for that look got it
+      .then(() => {
+        this.#looking = this.#next ?? this.#looking;
+        this.#next = null;
+        return this.#lookNow(this.#added.splice(0));
+      });
+    return this.#next;
   }
 
   async #lookNow(others: readonly Change[]): Promise<void> {
@@ -207,8 +217,11 @@ export class Feed {
 
   #somebody(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      this.#subscribed = resolve;
-      signal.addEventListener('abort', () => resolve(), { once: true });
+      this.#subscribed = () => {
+        signal.removeEventListener('abort', this.#subscribed);
+        resolve();
+      };
+      signal.addEventListener('abort', this.#subscribed, { once: true });
     });
   }
 }
