@@ -149,7 +149,11 @@ async function bundleAll(folder) {
 async function bundlePage(folder) {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: [{ in: 'sandbox/extensions/web_channel/page/main.tsx', out: 'page' }],
+    entryPoints: [
+      { in: 'sandbox/extensions/web_channel/page/main.tsx', out: 'page' },
+      { in: 'sandbox/extensions/web_channel/page/icon.svg', out: 'icon' },
+    ],
+    loader: { '.svg': 'copy' },
     outdir: folder,
     bundle: true,
     format: 'esm',
@@ -166,8 +170,14 @@ async function bundlePage(folder) {
   });
   const outputs = Object.entries(metafile.outputs).filter(([file]) => !file.endsWith('.map'));
   const nameOf = (file) => path.basename(file);
+  const [icon] = outputs.find(([file]) => file.endsWith('.svg'));
   const [script, { cssBundle }] = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
-  const built = { script: nameOf(script), style: nameOf(cssBundle), files: outputs.map(([file]) => nameOf(file)).toSorted() };
+  const built = {
+    script: nameOf(script),
+    style: nameOf(cssBundle),
+    icon: nameOf(icon),
+    files: outputs.map(([file]) => nameOf(file)).toSorted(),
+  };
   await writeFile(path.join(folder, 'files.json'), `${JSON.stringify(built)}\n`);
 }
 

@@ -11,10 +11,15 @@ const LIST = 'files.json';
 interface Built {
   readonly script: string;
   readonly style: string;
+  readonly icon: string;
   readonly files: readonly string[];
 }
 
-const TYPES: Readonly<Record<string, string>> = { '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8' };
+const TYPES: Readonly<Record<string, string>> = {
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+};
 
 /** The files of the page as the build made them. Only what the build lists is read. */
 export class PageFiles {
@@ -30,7 +35,7 @@ export class PageFiles {
 
   /** The document, the same for every address of the page. */
   document(): RouteAnswer {
-    const { script, style } = this.#built;
+    const { script, style, icon } = this.#built;
     const body = `<!doctype html>
 <html lang="en">
 <head>
@@ -38,7 +43,7 @@ export class PageFiles {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>Pith</title>
-<link rel="icon" href="data:,">
+<link rel="icon" href="/page/${icon}">
 <link rel="stylesheet" href="/page/${style}">
 <script type="module" src="/page/${script}"></script>
 </head>
