@@ -94,7 +94,12 @@ async function makeBuild(digest) {
   const aside = path.join(dist, `.building-${process.pid}`);
   await rm(aside, { recursive: true, force: true });
   await mkdir(aside, { recursive: true });
-  await Promise.all([bundleAll(aside).then(() => Promise.all([describeProcesses(aside), writeLicences(aside)])), emitDeclarations(aside)]);
+  await Promise.all([
+    Promise.all([bundleAll(aside), bundlePage(path.join(aside, 'page'))]).then(() =>
+      Promise.all([describeProcesses(aside), writeLicences(aside)]),
+    ),
+    emitDeclarations(aside),
+  ]);
   const isSame = digestOf(root) === digest;
   if (isSame) await rename(aside, path.join(dist, digest)).catch(unlessThere);
   await rm(aside, { recursive: true, force: true });
@@ -138,6 +143,42 @@ async function bundleAll(folder) {
   await buildGraph({ packageRoot: root, folder, entries, ships: await trackedExtensions() });
   const cases = 'packages/skill-conformance/cases'; // what a package reads when it runs
   await cp(path.join(root, cases), path.join(folder, cases), { recursive: true });
+}
+
+/** The page, for browsers. What is rarely looked at is a file of its own, which the page loads when it is opened. */
+async function bundlePage(folder) {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [
+      { in: 'sandbox/extensions/web_channel/page/main.tsx', out: 'page' },
+      { in: 'sandbox/extensions/web_channel/page/icon.svg', out: 'icon' },
+    ],
+    loader: { '.svg': 'copy' },
+    outdir: folder,
+    bundle: true,
+    format: 'esm',
+    splitting: true,
+    minify: true,
+    sourcemap: true,
+    target: ['es2022'],
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    entryNames: '[name]-[hash]',
+    chunkNames: 'part-[hash]',
+    metafile: true,
+    logLevel: 'warning',
+  });
+  const outputs = Object.entries(metafile.outputs).filter(([file]) => !file.endsWith('.map'));
+  const nameOf = (file) => path.basename(file);
+  const [icon] = outputs.find(([file]) => file.endsWith('.svg'));
+  const [script, { cssBundle }] = outputs.find(([, { entryPoint }]) => entryPoint?.endsWith('main.tsx'));
+  const built = {
+    script: nameOf(script),
+    style: nameOf(cssBundle),
+    icon: nameOf(icon),
+    files: outputs.map(([file]) => nameOf(file)).toSorted(),
+  };
+  await writeFile(path.join(folder, 'files.json'), `${JSON.stringify(built)}\n`);
 }
 
 /** Of the packages whose code is in the bundles: `NAME VERSION: LICENCE` and its text, for each. Theirs are not installed beside Pith. */

@@ -10,6 +10,7 @@ import { LiveTurns } from './conversations/live-turns.ts';
 import { apiTables } from './conversations/tables.ts';
 import { threadRoutes } from './conversations/threads.ts';
 import { OwnedThreads } from './conversations/owned-threads.ts';
+import { meRoute } from './me.ts';
 import { RepeatedRequests } from './repeated-requests.ts';
 import type { ApiRoute } from './route.ts';
 
@@ -33,6 +34,7 @@ export class Api {
       ...threadRoutes(ports),
       ...approvalRoutes(ports),
       ...eventRoutes(this.#feed),
+      meRoute(context),
       uploadRoute(context),
       descriptionRoute(() => this.#described()),
     ];

@@ -1,0 +1,148 @@
+import { batch, computed, signal } from '@preact/signals';
+import { ApiError, ask, read } from '../server/api.ts';
+import { onEvent, type ServerEvent } from '../server/events.ts';
+import type { Answer, Live, Message, Question, Thread, TurnEvent } from './shapes.ts';
+
+interface Opened {
+  readonly thread: Thread;
+  readonly messages: readonly Message[];
+  readonly live: Live | null;
+}
+
+const PAGE = 50;
+
+/**
+ * One conversation as the page shows it: the messages that the server keeps, in their order, and the open step of the turn that runs. What
+ * is kept is read by its place, so that nothing is missing and nothing is there twice, whatever happened to the connection.
+ */
+export class Conversation {
+  readonly thread = signal<Thread | null>(null);
+  readonly messages = signal<readonly Message[]>([]);
+  readonly live = signal<Live | null>(null);
+  readonly questions = signal<readonly Question[]>([]);
+  readonly notices = signal<readonly string[]>([]);
+  readonly error = signal<ApiError | null>(null);
+  readonly hasOlder = signal(false);
+  readonly isBusy = computed(() => this.live.value !== null || this.thread.value?.state === 'running');
+  /** Events that came while the state was read. */
+  #early: { readonly turn: string | null; readonly n: number; readonly event: TurnEvent }[] = [];
+  #reading: Promise<void> | null = null;
+  #isStale = false;
+  readonly #path: string;
+  readonly #off: () => void;
+
+  constructor(readonly id: string) {
+    this.#path = `/api/threads/${encodeURIComponent(id)}`;
+    this.#off = onEvent((event) => this.#hear(event));
+    void this.refresh();
+  }
+
+  close(): void {
+    this.#off();
+  }
+
+  /** Reads what is new; once more where something came meanwhile. */
+  refresh(): Promise<void> {
+    this.#isStale = true;
+    return (this.#reading ??= this.#read().finally(() => (this.#reading = null)));
+  }
+
+  async older(): Promise<void> {
+    const first = this.messages.value[0]?.seq;
+    if (first === undefined) return;
+    const { messages } = await read<Opened>(`${this.#path}?before=${first}&limit=${PAGE}`);
+    batch(() => {
+      this.messages.value = [...messages.filter(({ seq }) => seq < first), ...this.messages.value];
+      this.hasOlder.value = messages.length === PAGE;
+    });
+  }
+
+  /** Rejects with `ApiError` where the message was not taken. */
+  async send(message: { readonly text: string; readonly [key: string]: unknown }): Promise<void> {
+    this.notices.value = [];
+    await this.#begin('messages', message);
+  }
+
+  async continue(): Promise<void> {
+    await this.#begin('continue', {});
+  }
+
+  async stop(): Promise<void> {
+    await ask('POST', `${this.#path}/stop`);
+    await this.refresh();
+  }
+
+  async answer(question: Question, answer: Answer, reason = ''): Promise<void> {
+    await ask('POST', `/api/approvals/${encodeURIComponent(question.id)}`, { answer, ...(reason === '' ? {} : { reason }) });
+    await this.refresh();
+  }
+
+  /** The id of a new conversation that begins like this one, before that message, and what the message said. */
+  branch(before: number): Promise<{ readonly id: string; readonly text: string | null }> {
+    return ask('POST', `${this.#path}/branch`, { before });
+  }
+
+  /** The turn's own stream tells whether it was taken; what it says comes with the page's stream. */
+  async #begin(what: 'messages' | 'continue', body: object): Promise<void> {
+    this.error.value = null;
+    const wait = ask(`POST`, `${this.#path}/${what}`, body);
+    const isTaken = await Promise.race([wait.then(() => true), new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 300))]);
+    void this.refresh();
+    if (!isTaken) void wait.then(() => this.refresh()).catch((error: unknown) => this.#fail(error));
+  }
+
+  #fail(error: unknown): void {
+    if (error instanceof ApiError) this.error.value = error;
+    void this.refresh();
+  }
+
+  #hear({ type, data }: ServerEvent): void {
+    if (type === 'reset' || type === 'ready') void this.refresh();
+    else if (type === 'changed' && (data['id'] === this.id || (data['id'] === '' && data['kind'] === 'thread'))) void this.refresh();
+    else if (type === 'turn' && data['thread'] === this.id) {
+      const said = data as unknown as { readonly turn: string | null; readonly n: number; readonly event: TurnEvent };
+      if (this.#reading !== null) this.#early.push(said);
+      this.#apply(said);
+    }
+  }
+
+  #apply({ turn, n, event }: { readonly turn: string | null; readonly n: number; readonly event: TurnEvent }): void {
+    const live = this.live.value;
+    const isNext = live !== null && (live.turn === turn || live.turn === null) && n > live.n;
+    if (live !== null && !isNext) return;
+    if (event.type === 'notice' && event.message !== undefined) this.notices.value = [...this.notices.value, event.message];
+    const before = live?.events ?? [];
+    const last = before.at(-1);
+    const events =
+      event.type === 'text-delta' && last?.type === 'text-delta'
+        ? [...before.slice(0, -1), { type: 'text-delta', text: `${last.text ?? ''}${event.text ?? ''}` }]
+        : [...before, event];
+    this.live.value = { turn, n, events, state: 'running', waiting: live?.waiting ?? 0 };
+    if (event.type === 'step-end' || event.type === 'turn-end' || event.type === 'approval-request') void this.refresh();
+  }
+
+  async #read(): Promise<void> {
+    while (this.#isStale) {
+      this.#isStale = false;
+      this.#early = [];
+      const last = this.messages.value.at(-1)?.seq;
+      try {
+        const [{ thread, messages, live }, { approvals }] = await Promise.all([
+          read<Opened>(`${this.#path}?limit=${PAGE}${last === undefined ? '' : `&after=${last}`}`),
+          read<{ readonly approvals: readonly Question[] }>(`/api/approvals?thread=${encodeURIComponent(this.id)}`),
+        ]);
+        batch(() => {
+          this.thread.value = thread;
+          if (last === undefined) this.hasOlder.value = messages.length === PAGE;
+          this.messages.value = [...this.messages.value, ...messages.filter(({ seq }) => last === undefined || seq > last)];
+          this.live.value = live;
+          this.questions.value = approvals;
+          for (const said of this.#early) if (live !== null && said.turn === live.turn && said.n > live.n) this.#apply(said);
+        });
+        if (last !== undefined && messages.length === PAGE) this.#isStale = true;
+      } catch (error) {
+        if (error instanceof ApiError) this.error.value = error;
+      }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+/** What the server says of conversations, as `GET /api/openapi.json` has it. */
+
+export interface Thread {
+  readonly id: string;
+  readonly userId: string;
+  readonly agentId: string | null;
+  readonly title: string;
+  readonly state: 'idle' | 'running' | 'awaiting_approval' | 'cut_off';
+  readonly updatedAt: number | null;
+}
+
+export interface Message {
+  readonly seq: number;
+  readonly turnId: string;
+  readonly role: 'user' | 'assistant' | 'tool' | 'summary' | 'sealed' | 'unreadable';
+  readonly text: string;
+  readonly attachments: readonly { readonly name: string; readonly mediaType: string | null }[];
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly input: unknown }[];
+  readonly results: readonly Result[];
+}
+
+export interface Result {
+  readonly id: string;
+  readonly name: string;
+  readonly ok: boolean;
+  readonly output: unknown;
+}
+
+export type Answer = 'once' | 'always' | 'project' | 'no';
+
+export interface Question {
+  readonly id: string;
+  readonly number: number;
+  readonly threadId: string;
+  readonly tool: string;
+  readonly input: unknown;
+  readonly agents: readonly string[];
+  readonly summary: string;
+  readonly details: string | null;
+  readonly enforced: string | null;
+  readonly covers: string | null;
+  readonly answers: readonly Answer[];
+}
+
+/** One event of a turn. Those that the page does not know are left out. */
+export interface TurnEvent {
+  readonly type: string;
+  readonly text?: string;
+  readonly id?: string;
+  readonly name?: string;
+  readonly input?: unknown;
+  readonly ok?: boolean;
+  readonly output?: unknown;
+  readonly title?: string;
+  readonly line?: string;
+  readonly message?: string;
+  readonly label?: string;
+  readonly reason?: string;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** What is being said and not kept yet. */
+export interface Live {
+  readonly turn: string | null;
+  readonly state: 'queued' | 'running';
+  /** Of the last event. */
+  readonly n: number;
+  readonly events: readonly TurnEvent[];
+  readonly waiting: number;
+}

@@ -1,0 +1,59 @@
+import type { ComponentType, VNode } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Confirmation } from './parts/confirm.tsx';
+import { followLink, place } from './router.ts';
+import { followEvents, isConnected } from './server/events.ts';
+import { begin, person, signOut } from './server/session.ts';
+import { SignIn } from './sign-in.tsx';
+
+interface View {
+  readonly path: string;
+  readonly name: string;
+  readonly isForAdmins?: true;
+  load(): Promise<ComponentType>;
+}
+
+/** Each is a file of its own, loaded when it is opened. */
+const VIEWS: readonly View[] = [
+  { path: '/chat', name: 'Chat', load: async () => (await import('./chat/chat.tsx')).Chat },
+  { path: '/skills', name: 'Skills', load: async () => (await import('./skills/skills.tsx')).Skills },
+];
+
+export function Page(): VNode | null {
+  useEffect(() => {
+    void begin().then(followEvents);
+  }, []);
+  if (person.value === undefined) return null;
+  if (person.value === null) return <SignIn />;
+  const view = VIEWS.find(({ path }) => place.value === path || place.value.startsWith(`${path}/`)) ?? VIEWS[0];
+  return (
+    <div class="page">
+      <header class="bar">
+        <strong class="brand">Pith</strong>
+        <nav aria-label="Views">
+          {VIEWS.filter(({ isForAdmins }) => !isForAdmins || person.value?.role === 'admin').map(({ path, name }) => (
+            <a key={path} href={path} onClick={followLink} aria-current={view?.path === path ? 'page' : undefined}>
+              {name}
+            </a>
+          ))}
+        </nav>
+        <span class="muted" role="status">
+          {isConnected.value ? `${person.value.host} · ${person.value.project} · ${person.value.userId}` : 'Connecting …'}
+        </span>
+        <button type="button" class="quiet" onClick={() => void signOut()}>
+          Sign out
+        </button>
+      </header>
+      {view !== undefined && <Lazy key={view.path} load={view.load} />}
+      <Confirmation />
+    </div>
+  );
+}
+
+function Lazy({ load }: Pick<View, 'load'>): VNode {
+  const [Shown, setShown] = useState<ComponentType | null>(null);
+  useEffect(() => {
+    void load().then((component) => setShown(() => component));
+  }, []);
+  return Shown === null ? <main aria-busy="true" /> : <Shown />;
+}

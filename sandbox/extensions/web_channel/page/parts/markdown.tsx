@@ -1,0 +1,161 @@
+import { Lexer, type Token, type Tokens } from 'marked';
+import type { ComponentChildren, VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { CodeBlock } from './code-block.tsx';
+
+/** Markdown as elements, made from the lexer's tokens: no HTML of a text reaches the browser as HTML. */
+export function Markdown({ text }: { readonly text: string }): VNode {
+  return <div class="markdown">{blocks(Lexer.lex(text, { gfm: true, breaks: false }))}</div>;
+}
+
+function blocks(tokens: readonly Token[]): ComponentChildren {
+  return tokens.map((token, at) => <Block key={at} token={token} />);
+}
+
+function Block({ token }: { readonly token: Token }): ComponentChildren {
+  switch (token.type) {
+    case 'space':
+    case 'def':
+      return null;
+    case 'heading':
+      return heading(token as Tokens.Heading);
+    case 'paragraph':
+      return <p>{inline((token as Tokens.Paragraph).tokens)}</p>;
+    case 'text': {
+      const { tokens, text } = token as Tokens.Text;
+      return tokens === undefined ? text : inline(tokens);
+    }
+    case 'code': {
+      const { text, lang = '' } = token as Tokens.Code;
+      return <CodeBlock code={text} language={lang} />;
+    }
+    case 'blockquote':
+      return <blockquote>{blocks((token as Tokens.Blockquote).tokens)}</blockquote>;
+    case 'list':
+      return list(token as Tokens.List);
+    case 'table':
+      return table(token as Tokens.Table);
+    case 'hr':
+      return <hr />;
+    default:
+      return <p>{token.raw}</p>; // HTML, and what else there may be: shown as text
+  }
+}
+
+function heading({ depth, tokens }: Tokens.Heading): VNode {
+  const Name = `h${Math.min(6, depth + 1)}` as 'h2' | 'h3' | 'h4' | 'h5' | 'h6'; // the page has the first
+  return <Name>{inline(tokens)}</Name>;
+}
+
+function list({ ordered, start, items }: Tokens.List): VNode {
+  const rows = items.map((item, at) => (
+    <li key={at}>
+      {item.task && <input type="checkbox" checked={item.checked === true} disabled aria-label={item.checked ? 'done' : 'to do'} />}
+      {blocks(item.tokens)}
+    </li>
+  ));
+  return ordered ? <ol start={Number(start) || 1}>{rows}</ol> : <ul>{rows}</ul>;
+}
+
+function table({ header, rows }: Tokens.Table): VNode {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Table">
+      <table>
+        <thead>
+          <tr>
+            {header.map((cell, at) => (
+              <th key={at} scope="col" class={cell.align ?? ''}>
+                {inline(cell.tokens)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={at}>
+              {row.map((cell, column) => (
+                <td key={column} class={cell.align ?? ''}>
+                  {inline(cell.tokens)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function inline(tokens: readonly Token[] = []): ComponentChildren {
+  return tokens.map((token, at) => <Inline key={at} token={token} />);
+}
+
+function Inline({ token }: { readonly token: Token }): ComponentChildren {
+  switch (token.type) {
+    case 'text': {
+      const { tokens, text } = token as Tokens.Text;
+      return tokens === undefined ? plain(text) : inline(tokens);
+    }
+    case 'escape':
+      return (token as Tokens.Escape).text;
+    case 'strong':
+      return <strong>{inline((token as Tokens.Strong).tokens)}</strong>;
+    case 'em':
+      return <em>{inline((token as Tokens.Em).tokens)}</em>;
+    case 'del':
+      return <del>{inline((token as Tokens.Del).tokens)}</del>;
+    case 'codespan':
+      return <code>{plain((token as Tokens.Codespan).text)}</code>;
+    case 'br':
+      return <br />;
+    case 'link': {
+      const { href, tokens } = token as Tokens.Link;
+      return <SafeLink address={href}>{inline(tokens)}</SafeLink>;
+    }
+    case 'image': {
+      const { href, text } = token as Tokens.Image;
+      return <Picture address={href} text={text} />;
+    }
+    default:
+      return token.raw;
+  }
+}
+
+/** The lexer escapes some texts for HTML, which this is not. */
+function plain(text: string): string {
+  return text.replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name] ?? '');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
+
+const PROTOCOLS = ['https:', 'http:', 'mailto:'];
+
+/** A link to somewhere else; any other kind of address is text. */
+function SafeLink({ address, children }: { readonly address: string; readonly children: ComponentChildren }): VNode {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url === null || !PROTOCOLS.includes(url.protocol)) return <span title={address}>{children}</span>;
+  return (
+    <a href={url.href} target="_blank" rel="noopener noreferrer nofollow">
+      {children}
+    </a>
+  );
+}
+
+/** Nothing is fetched from elsewhere before a person asks for it. */
+function Picture({ address, text }: { readonly address: string; readonly text: string }): VNode {
+  const [isWanted, setWanted] = useState(false);
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url === null || url.protocol !== 'https:') return <span class="muted">[image: {text || address}]</span>;
+  if (isWanted)
+    return (
+      <a href={url.href} target="_blank" rel="noopener noreferrer nofollow">
+        {text || url.href}
+      </a>
+    );
+  return (
+    <button type="button" class="quiet" onClick={() => setWanted(true)} title={url.href}>
+      Image from {url.host}
+      {text && `: ${text}`}
+    </button>
+  );
+}

@@ -1,0 +1,52 @@
+import { pageValue, person } from './session.ts';
+
+interface Said {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly cure: string | null;
+  /** All that was answered. */
+  readonly answer: Readonly<Record<string, unknown>>;
+}
+
+/** An answer that is no success, in the server's words. */
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly cure: string | null;
+  readonly answer: Said['answer'];
+
+  constructor({ status, code, message, cure, answer }: Said) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.cure = cure;
+    this.answer = answer;
+  }
+}
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** Asks the server. Rejects with `ApiError`. */
+export async function ask<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const isFile = body instanceof Blob;
+  const answer = await fetch(path, {
+    method,
+    ...(signal === undefined ? {} : { signal }),
+    headers: {
+      'x-pith-page': pageValue(),
+      ...(method === 'GET' ? {} : { 'content-type': isFile ? body.type : 'application/json', 'idempotency-key': crypto.randomUUID() }),
+    },
+    ...(method === 'GET' ? {} : { body: isFile ? body : JSON.stringify(body ?? {}) }),
+  }).catch(() => {
+    const cure = 'start it with: pith serve';
+    throw new ApiError({ status: 0, code: 'unreachable', message: 'Pith does not answer', cure, answer: {} });
+  });
+  const said = (await answer.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
+  if (answer.ok) return said as T;
+  if (answer.status === 401) person.value = null;
+  const { code = 'failed', message = answer.statusText, cure = null } = (said['error'] ?? {}) as Partial<ApiError>;
+  throw new ApiError({ status: answer.status, code, message, cure, answer: said });
+}
+
+export const read = <T>(path: string, signal?: AbortSignal): Promise<T> => ask<T>('GET', path, undefined, signal);

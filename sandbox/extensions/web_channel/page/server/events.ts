@@ -1,0 +1,112 @@
+import { signal } from '@preact/signals';
+import { pageValue, person } from './session.ts';
+
+/** One event of the server's stream. */
+export interface ServerEvent {
+  /** Its place in the server's journal; null: it is not kept. */
+  readonly id: string | null;
+  readonly type: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Whether this page hears from the server now. */
+export const isConnected = signal(false);
+
+/** After so long without a word, the connection counts as lost. */
+const SILENCE_MS = 45_000;
+const PAUSES_MS = [250, 500, 1000, 2000, 5000];
+
+type Listener = (event: ServerEvent) => void;
+const listeners = new Set<Listener>();
+let last: string | null = null;
+let running: AbortController | null = null;
+
+/** Calls `listener` with each event from now on. `reset`: some may be missing, so that what is shown is loaded again. */
+export function onEvent(listener: Listener): () => void {
+  listeners.add(listener);
+  return () => void listeners.delete(listener);
+}
+
+/** Follows the server's events while somebody is signed in. A lost connection goes on where it was. */
+export function followEvents(): void {
+  document.addEventListener('visibilitychange', () => {
+    if (document.visibilityState === 'visible' && !isConnected.value) running?.abort();
+  });
+  void follow();
+}
+
+async function follow(): Promise<never> {
+  for (let failed = 0; ;) {
+    if (person.value) {
+      running = new AbortController();
+      const wasHeard = await listen(running).catch(() => false);
+      isConnected.value = false;
+      failed = wasHeard ? 0 : failed + 1;
+    }
+    await pause(PAUSES_MS[Math.min(failed, PAUSES_MS.length - 1)] ?? 5000);
+  }
+}
+
+/** True once something was heard. */
+async function listen(control: AbortController): Promise<boolean> {
+  let silence = setTimeout(() => control.abort(), SILENCE_MS);
+  let wasHeard = false;
+  try {
+    const answer = await fetch('/api/events', {
+      headers: { 'x-pith-page': pageValue(), ...(last === null ? {} : { 'last-event-id': last }) },
+      signal: control.signal,
+    });
+    if (answer.status === 401) person.value = null;
+    if (!answer.ok || answer.body === null) return false;
+    isConnected.value = true;
+    for await (const event of eventsIn(answer.body)) {
+      clearTimeout(silence);
+      silence = setTimeout(() => control.abort(), SILENCE_MS);
+      wasHeard = true;
+      if (event.id !== null) last = event.id;
+      for (const listener of listeners) listener(event);
+    }
+  } catch {
+    // cut: it is opened again
+  } finally {
+    clearTimeout(silence);
+  }
+  return wasHeard;
+}
+
+/** The events of a stream in the form of server-sent events. */
+export async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
+  let rest = '';
+  try {
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      const blocks = (rest + value.replaceAll('\r', '')).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) yield eventOf(block);
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined); // it has ended
+  }
+}
+
+function eventOf(block: string): ServerEvent {
+  const fields = new Map<string, string>();
+  for (const line of block.split('\n')) {
+    const at = line.indexOf(':');
+    if (at <= 0) continue;
+    const [name, value] = [line.slice(0, at), line.slice(at + 1).replace(/^ /, '')];
+    fields.set(name, fields.has(name) && name === 'data' ? `${fields.get(name)}\n${value}` : value);
+  }
+  const data = fields.get('data');
+  return {
+    id: fields.get('id') ?? null,
+    type: fields.get('event') ?? 'message',
+    data: data === undefined ? {} : (JSON.parse(data) as ServerEvent['data']),
+  };
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

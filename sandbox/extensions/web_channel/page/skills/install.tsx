@@ -1,0 +1,69 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { change } from '../parts/confirm.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { goTo } from '../router.ts';
+import { ApiError, ask } from '../server/api.ts';
+
+/** Installs skills from an address, or from a zip archive of this machine. What is in them is shown and asked first. */
+export function Install(): VNode {
+  const [from, setFrom] = useState('');
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const install = async (source: () => Promise<string>): Promise<void> => {
+    setBusy(true);
+    setError(null);
+    try {
+      if ((await change('POST', '/api/skills/install', { from: await source(), all: true })) !== null) goTo('/skills');
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setError(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const upload = (file: File | undefined): void => {
+    if (file === undefined) return;
+    const archive = new Blob([file], { type: 'application/zip' });
+    void install(async () => (await ask<{ readonly from: string }>('POST', '/api/uploads', archive)).from);
+  };
+  return (
+    <main class="view">
+      <h1>Install skills</h1>
+      <form
+        class="row"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void install(async () => from.trim());
+        }}
+      >
+        <label for="from">From</label>
+        <input
+          id="from"
+          class="wide"
+          value={from}
+          placeholder="owner/repository, the address of a git repository or a zip archive, or a folder"
+          onInput={({ currentTarget }) => setFrom(currentTarget.value)}
+        />
+        <button type="submit" class="main" disabled={isBusy || from.trim() === ''}>
+          Look at them
+        </button>
+      </form>
+      <p
+        class="drop"
+        onDragOver={(event) => event.preventDefault()}
+        onDrop={(event) => {
+          event.preventDefault();
+          upload(event.dataTransfer?.files[0]);
+        }}
+      >
+        <label>
+          Or a zip archive:{' '}
+          <input type="file" accept=".zip,application/zip" onChange={({ currentTarget }) => upload(currentTarget.files?.[0])} />
+        </label>
+      </p>
+      <p role="status">{isBusy && 'Looking at what is in it …'}</p>
+      <Problem error={error} />
+    </main>
+  );
+}
