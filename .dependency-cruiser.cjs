@@ -94,7 +94,8 @@ module.exports = {
     {
       name: 'production-packages-only',
       severity: 'error',
-      from: { path: '^(core|packages|sandbox)/' },
+      comment: 'the page has what it needs built into it',
+      from: { path: '^(core|packages|sandbox)/', pathNot: '^sandbox/extensions/web_channel/page/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
     },
   ],
