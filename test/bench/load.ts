@@ -6,15 +6,23 @@ import { repository } from './child.ts';
 import { scaled, spreadOf, type Bench } from './measure.ts';
 import { inFolder, put } from './places.ts';
 
-const TOKENS = 12;
-const PACE_MS = 400;
+const TOKENS = 30;
+const PACE_MS = 500;
+/** The chats begin one after the other in this time, and are all open behind it. */
+const BEGIN_MS = 10_000;
 
 /** Streaming chats over HTTP at once, each with a word of its own: model, kernel and clients are three processes. W32 */
 export const load: Bench = async ({ quick }) =>
   inFolder(async (folder) => {
     const many = quick ? 100 : 1000;
     const sandbox = path.join(folder, 'sandbox');
-    const http = { connections: many + 50, connections_per_address: many + 50, requests_per_user: 1e6, requests_per_address: 1e6 };
+    const http = {
+      connections: many + 50,
+      connections_per_address: many + 50,
+      requests_per_user: 1e6,
+      requests_per_address: 1e6,
+      header_seconds: 60,
+    };
     await put(path.join(sandbox, 'pith.yaml'), JSON.stringify({ extensions: { http } }));
     await put(path.join(sandbox, 'agents/plain/manifest.yaml'), 'id: plain\nversion: 1.0.0\nagent: {}\n');
     await put(path.join(folder, 'model.cjs'), MODEL);
@@ -28,8 +36,12 @@ export const load: Bench = async ({ quick }) =>
       await Promise.all(Array.from({ length: 10 }, (_, at) => chat(`warm${at}`)));
       const figures = async () => JSON.parse(await kernel.ask()) as { readonly rss: number; readonly p99: number };
       const before = await figures();
-      const outcomes = Promise.all(Array.from({ length: many }, (_, at) => chat(`w${at}x${Math.random().toString(36).slice(2)}`)));
-      await new Promise((resolve) => setTimeout(resolve, 0.6 * TOKENS * PACE_MS));
+      const begun = Array.from({ length: many }, async (_, at) => {
+        await waited((at * BEGIN_MS) / many);
+        return chat(`w${at}x${Math.random().toString(36).slice(2)}`);
+      });
+      const outcomes = Promise.all(begun);
+      await waited((BEGIN_MS + TOKENS * PACE_MS) / 2);
       const during = await figures();
       const wrong = (await outcomes).filter((problem) => problem !== null);
       if (wrong.length > 0) throw new Error(`${wrong.length} of ${many} chats failed: ${wrong.slice(0, 3).join('; ')}`);
@@ -57,6 +69,10 @@ export const load: Bench = async ({ quick }) =>
       kernel.stop();
     }
   });
+
+function waited(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
 
 interface Started {
   /** The next line that it writes. */
