@@ -1,6 +1,7 @@
 import { runCommands } from '../../sandbox/extensions/saved_skills/commands/run-commands.ts';
 import { savedCommands } from '../../sandbox/extensions/saved_skills/commands/saved-commands.ts';
 import { tokenCommands } from '../../sandbox/extensions/http/commands.ts';
+import { webCommand } from '../../sandbox/extensions/web_channel/command.ts';
 import { vaultCommands } from '../../sandbox/extensions/skill_vault/commands.ts';
 import { webhookCommands } from '../../sandbox/extensions/skill_webhooks/commands.ts';
 import { suggest } from '../../sandbox/extensions/skill_stats/suggest.ts';
@@ -67,6 +68,7 @@ export async function commandsPage(root: string): Promise<string> {
     ...runCommands({} as never),
     ...vaultCommands({} as never, () => ({}) as never),
     ...webhookCommands({ skills: () => ({}) as never, keys: {} as never, url: '' }),
+    webCommand({} as never),
     ...tokenCommands({} as never, { now: () => 0 }),
     listHooks([]),
     ...mcpCommands({ refused: [] } as never),

@@ -10,7 +10,10 @@ import { manifestKeys } from './manifest-keys.ts';
 import { membersOf } from './skill-text.ts';
 import { filesBelow, codeOnly, places, read, ROOT, withoutComments } from './repository.ts';
 
-const SOURCES = ['core', 'packages', 'sandbox/extensions'].flatMap((folder) => filesBelow(folder, '.ts'));
+/** What runs in Node; the page runs in browsers. */
+const SOURCES = ['core', 'packages', 'sandbox/extensions']
+  .flatMap((folder) => filesBelow(folder, '.ts'))
+  .filter((file) => !file.startsWith('sandbox/extensions/web_channel/page/'));
 const EXTENSIONS = readdirSync(path.join(ROOT, 'sandbox/extensions'));
 
 /** Where `pattern` occurs in code, outside of the files that may use it. */

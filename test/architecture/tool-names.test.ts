@@ -7,8 +7,8 @@ const VERBS =
   'activate|apply|call|cancel|check|complete|configure|copy|create|delegate|delete|forget|get|list|load|make|propose|read|request|respond|rollback|run|schedule|search|send|set|stage|submit|update|web|write';
 const NAME = new RegExp(`(?<![\\w/.-])(?:${VERBS})(?:_[a-z0-9]+)+(?![\\w/-])`, 'g');
 const STRING = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;
-/** Tools of examples, a tool of a shipped skill, and codes of errors. */
-const NO_TOOLS: ReadonlySet<string> = new Set(['get_city_time', 'read_glossary', 'list_greetings', 'write_conflict']);
+/** Tools of examples, a tool of a shipped skill, a code of errors and an extension. */
+const NO_TOOLS: ReadonlySet<string> = new Set(['get_city_time', 'read_glossary', 'list_greetings', 'write_conflict', 'web_channel']);
 
 /** Sentences of a file: all of a text, of code the strings with a space in them that are no SQL. */
 function sentencesIn(file: string): readonly string[] {

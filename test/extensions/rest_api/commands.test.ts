@@ -70,6 +70,9 @@ describe('routes that commands answer', () => {
     );
     expect((await api.request('/api/skills/nothing', { token })).json).toMatchObject({ error: { code: 'skill_not_found' } });
     expect((await api.request('/api/hooks', { token })).status).toBe(404); // its extension is off
+    const again = await api.post('/api/skills', token, { id: 'letters' });
+    expect(again).toMatchObject({ status: 422, json: { error: { code: 'skill_exists' } } });
+    expect(again.text).not.toContain(api.pith.sandbox);
   });
 
   it('W21 what is shown and asked in a terminal is answered 409, and done once its digest is agreed to', async () => {

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { ScriptedStep } from 'pith/testing';
@@ -8,7 +8,6 @@ import { gate } from '../../waiting.ts';
 import { apiKernel, type ApiKernel } from '../rest_api/api-kernel.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file));
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 const SKILL = `---
 name: letters
 description: Write a letter. <img src=x onerror="window.harmed = 1"> Use when somebody wants a letter.
@@ -54,7 +53,7 @@ const say = async (page: Page, text: string): Promise<void> => {
 /** What the checker of accessibility finds against WCAG 2.2 AA. */
 async function violations(page: Page): Promise<readonly string[]> {
   // The page's own policy lets nobody add a script, so the checker is evaluated beside it.
-  await page.evaluate(await (await import('node:fs/promises')).readFile(AXE, 'utf8'));
+  await page.evaluate(axe.source);
   return page.evaluate(async () => {
     const axe = (
       globalThis as unknown as { axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }

@@ -39,18 +39,18 @@ async function follow(): Promise<never> {
   for (let failed = 0; ;) {
     if (person.value) {
       running = new AbortController();
-      const wasHeard = await listen(running).catch(() => false);
+      const isFollowed = await listen(running).catch(() => false);
       isConnected.value = false;
-      failed = wasHeard ? 0 : failed + 1;
+      failed = isFollowed ? 0 : failed + 1;
     }
     await pause(PAUSES_MS[Math.min(failed, PAUSES_MS.length - 1)] ?? 5000);
   }
 }
 
-/** True once something was heard. */
+/** True once something was said. */
 async function listen(control: AbortController): Promise<boolean> {
   let silence = setTimeout(() => control.abort(), SILENCE_MS);
-  let wasHeard = false;
+  let isFollowed = false;
   try {
     const answer = await fetch('/api/events', {
       headers: { 'x-pith-page': pageValue(), ...(last === null ? {} : { 'last-event-id': last }) },
@@ -62,7 +62,7 @@ async function listen(control: AbortController): Promise<boolean> {
     for await (const event of eventsIn(answer.body)) {
       clearTimeout(silence);
       silence = setTimeout(() => control.abort(), SILENCE_MS);
-      wasHeard = true;
+      isFollowed = true;
       if (event.id !== null) last = event.id;
       for (const listener of listeners) listener(event);
     }
@@ -71,7 +71,7 @@ async function listen(control: AbortController): Promise<boolean> {
   } finally {
     clearTimeout(silence);
   }
-  return wasHeard;
+  return isFollowed;
 }
 
 /** The events of a stream in the form of server-sent events. */
