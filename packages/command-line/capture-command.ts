@@ -27,7 +27,7 @@ interface RunnableCommand extends CommandShape {
 export async function captureCommand(
   provider: CommandSource,
   path: string,
-  input: Partial<ParsedCommand> & { readonly userId?: string },
+  input: Partial<ParsedCommand> & { readonly userId?: string; readonly session?: CapturedSession },
   signal: AbortSignal,
 ): Promise<CapturedCommand> {
   const command = (await provider.getCommands()).find((each) => each.path === path);
@@ -40,14 +40,24 @@ export async function captureCommand(
     silentIO(
       (value) => values.push(value),
       (line) => lines.push(line),
-      input.userId ?? 'local',
+      { userId: input.userId ?? 'local', session: input.session },
     ),
     signal,
   );
   return { exitCode: exitCode ?? 0, values, text: lines.join('\n') };
 }
 
-function silentIO(json: (value: Json) => void, print: (text: string) => void, userId: string) {
+/** The conversation that a command is about. */
+interface CapturedSession {
+  readonly threadId: string;
+  readonly agentId: string;
+}
+
+function silentIO(
+  json: (value: Json) => void,
+  print: (text: string) => void,
+  { userId, session }: { readonly userId: string; readonly session: CapturedSession | undefined },
+) {
   return {
     print,
     error: print,
@@ -61,5 +71,6 @@ function silentIO(json: (value: Json) => void, print: (text: string) => void, us
     columns: 80,
     workingDirectory: process.cwd(),
     userId,
+    ...(session === undefined ? {} : { session: { ...session, send: () => undefined } }), // nobody is there who would say it
   };
 }

@@ -52,7 +52,9 @@ export class Api {
     const { caller, body, query } = request;
     if (caller === null) throw new PithError('not_found', 'there is nothing at this address');
     const route = this.#byName.get(request.route);
-    return this.#repeated.answer({ ...request, caller, body, query }, (asked) => (route ?? this.#commands).answer(asked));
+    const asked = { ...request, caller, body, query };
+    if (this.#commands.isShownOnce(request.route)) return this.#commands.answer(asked);
+    return this.#repeated.answer(asked, (each) => (route ?? this.#commands).answer(each));
   }
 
   async #described(): Promise<readonly Route[]> {

@@ -5,7 +5,8 @@ import { webCommand } from './command.ts';
 import { PageFiles } from './page-files.ts';
 
 /** Every address of the page has the same document; the page shows what belongs to it. */
-const PLACES = ['/', '/chat', '/chat/{rest...}', '/skills', '/skills/{rest...}'];
+const VIEWS = ['chat', 'skills', 'saved', 'work', 'system'];
+const PLACES = ['/', ...VIEWS.flatMap((view) => [`/${view}`, `/${view}/{rest...}`])];
 const FILE = '/page/{file}';
 
 /** The page: to chat, to look after skills and to follow work, in a browser. */

@@ -1,3 +1,5 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { JsonValue } from 'pith';
@@ -103,6 +105,34 @@ describe('routes that commands answer', () => {
     const { confirm } = shown.json as { readonly confirm: string };
     expect(await api.post('/api/skills/install', token, { from, confirm: [confirm] })).toMatchObject({ status: 200 });
     expect((await api.request('/api/skills/poems', { token })).json).toMatchObject({ state: 'offered' });
+  });
+
+  it('W2 a token that is made over HTTP is kept nowhere, also for a repeated request', async () => {
+    const api = await withCommands();
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    const headers = { 'idempotency-key': 'one' };
+    const make = () => api.request('/api/tokens', { method: 'POST', token, json: { user: 'ann' }, headers });
+    const made = [(await make()).json, (await make()).json] as unknown as readonly { readonly id: string; readonly token: string }[];
+    expect(new Set(made.map((each) => each.token)).size).toBe(2);
+    expect((await api.request('/api/agents', { token: made[0]?.token ?? '' })).status).toBe(200);
+    const files = await readdir(`${api.pith.sandbox}/data`, { recursive: true, withFileTypes: true });
+    for (const file of files.filter((each) => each.isFile())) {
+      const bytes = await readFile(path.join(file.parentPath, file.name));
+      for (const { token: secret } of made) expect([file.name, bytes.includes(secret)]).toEqual([file.name, false]);
+    }
+    expect((await api.request(`/api/tokens/${made[0]?.id}`, { method: 'DELETE', token, json: {} })).status).toBe(200);
+    expect((await api.request('/api/agents', { token: made[0]?.token ?? '' })).status).toBe(401);
+  });
+
+  it('W11 what the model sees of a conversation, in parts with their tokens, is for its owner alone', async () => {
+    const api = await apiKernel([{ text: 'Hello' }]);
+    const [ann, bob] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'bob' })];
+    const id = await api.thread(ann);
+    await api.request(`/api/threads/${id}/messages`, { method: 'POST', token: ann, json: { text: 'Good day' } });
+    const { json } = await api.request(`/api/threads/${id}/context?text=more`, { token: ann });
+    expect(JSON.stringify(json)).toContain('Good day');
+    expect(json).toMatchObject({ tokens: { parts: expect.arrayContaining([expect.objectContaining({ name: expect.any(String) })]) } });
+    expect((await api.request(`/api/threads/${id}/context`, { token: bob })).status).toBe(404);
   });
 
   it('W2 W5 each user has their own tasks, jobs, schedules and saved skills; what is another one’s is unknown, in the same words', async () => {

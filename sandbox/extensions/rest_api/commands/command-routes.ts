@@ -32,6 +32,11 @@ export class CommandRoutes {
     });
   }
 
+  /** Whether its answer has a secret. */
+  isShownOnce(name: string): boolean {
+    return COMMAND_ROUTES.some(({ method, path, shownOnce }) => shownOnce === true && `${method} ${path}` === name);
+  }
+
   async answer({ route: name, caller, params, query, body, signal }: ApiRequest): Promise<RouteAnswer> {
     const route = COMMAND_ROUTES.find(({ method, path }) => `${method} ${path}` === name);
     const command = route && (await this.#commands()).get(route.command);

@@ -10,6 +10,8 @@ export interface CommandRoute {
   readonly fixed?: Readonly<Record<string, string | boolean>>;
   /** The command shows something and asks: answered 409 with what was shown and its digest, until that digest is in `confirm`. */
   readonly asks?: true;
+  /** Its answer has a secret, which is kept nowhere: a repeated request is a new one. */
+  readonly shownOnce?: true;
 }
 
 const YES = { yes: true };
@@ -37,12 +39,12 @@ const USERS: readonly CommandRoute[] = [
   { method: 'PUT', path: '/api/saved/{skill}/tool', command: 'saved expose', need: 'user' },
   { method: 'PUT', path: '/api/saved/{skill}/retired', command: 'saved retire', need: 'user' },
   { method: 'POST', path: '/api/saved/{skill}/runs', command: 'run', need: 'user', fixed: { background: true } },
-  { method: 'POST', path: '/api/saved/{skill}/webhook', command: 'saved webhook enable', need: 'user' },
+  { method: 'POST', path: '/api/saved/{skill}/webhook', command: 'saved webhook enable', need: 'user', shownOnce: true },
   { method: 'DELETE', path: '/api/saved/{skill}/webhook', command: 'saved webhook disable', need: 'user' },
-  { method: 'POST', path: '/api/saved/{skill}/webhook/secret', command: 'saved webhook regenerate', need: 'user' },
+  { method: 'POST', path: '/api/saved/{skill}/webhook/secret', command: 'saved webhook regenerate', need: 'user', shownOnce: true },
   { method: 'PUT', path: '/api/saved/{skill}/webhook/addresses', command: 'saved webhook allow', need: 'user' },
   { method: 'PUT', path: '/api/saved/{skill}/webhook/signature', command: 'saved webhook require-signature', need: 'user' },
-  { method: 'POST', path: '/api/saved/{skill}/webhook/result-key', command: 'saved webhook result-key', need: 'user' },
+  { method: 'POST', path: '/api/saved/{skill}/webhook/result-key', command: 'saved webhook result-key', need: 'user', shownOnce: true },
   { method: 'GET', path: '/api/runs', command: 'runs list', need: 'user' },
   { method: 'GET', path: '/api/runs/{run}', command: 'runs show', need: 'user' },
   { method: 'POST', path: '/api/runs/{run}/cancel', command: 'runs cancel', need: 'user' },
@@ -99,6 +101,9 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/mcp', command: 'mcp', need: 'admin' },
   { method: 'GET', path: '/api/permissions', command: 'permissions', need: 'admin' },
   { method: 'DELETE', path: '/api/permissions/{number}', command: 'permissions remove', need: 'admin' },
+  { method: 'GET', path: '/api/tokens', command: 'tokens list', need: 'admin' },
+  { method: 'POST', path: '/api/tokens', command: 'tokens new', need: 'admin', shownOnce: true },
+  { method: 'DELETE', path: '/api/tokens/{id}', command: 'tokens revoke', need: 'admin' },
   { method: 'GET', path: '/api/secrets', command: 'secrets list', need: 'admin' },
   { method: 'GET', path: '/api/hooks', command: 'hooks list', need: 'admin' },
   { method: 'GET', path: '/api/doctor', command: 'doctor', need: 'admin', fixed: { all: true } },

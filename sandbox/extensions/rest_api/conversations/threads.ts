@@ -79,6 +79,21 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
     apiRoute(
       {
         method: 'GET',
+        path: '/api/threads/{id}/context',
+        need: 'user',
+        summary: 'Show what the model would be sent with a next message, and the tokens of each part',
+        query: z.strictObject({ text: z.string().default('') }),
+      },
+      async ({ caller, params, query: { text }, signal }) => {
+        const { id, agentId } = await threads.begun(params['id'] as string, caller);
+        const asked = { userId: caller.userId, signal, options: { text }, session: { threadId: id, agentId } };
+        const { values } = await command(context, 'context', {}, asked);
+        return { status: 200, json: values[0] as JsonValue };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'GET',
         path: '/api/threads/{id}/export',
         need: 'user',
         summary: 'Export a conversation as Markdown, or as JSON with its messages as models get them',
@@ -314,14 +329,15 @@ interface Asked {
   readonly userId: string;
   readonly signal: AbortSignal;
   readonly options?: Readonly<Record<string, string | boolean | number>>;
+  readonly session?: { readonly threadId: string; readonly agentId: string };
 }
 
 /** A command of Pith itself, for its JSON. */
 function command({ find }: Pick<ExtensionContext, 'find'>, path: string, args: Readonly<Record<string, string | string[]>>, asked: Asked) {
-  const { userId, signal, options = {} } = asked;
+  const { userId, signal, options = {}, session } = asked;
   const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
   if (kernel === undefined) throw new PithError('command_unknown', `no command '${path}' is offered here`);
-  return captureCommand(kernel, path, { arguments: args, options, userId }, signal);
+  return captureCommand(kernel, path, { arguments: args, options, userId, session }, signal);
 }
 
 async function defaultAgent(context: ThreadPorts['context'], signal: AbortSignal): Promise<string> {

@@ -16,7 +16,10 @@ interface View {
 /** Each is a file of its own, loaded when it is opened. */
 const VIEWS: readonly View[] = [
   { path: '/chat', name: 'Chat', load: async () => (await import('./chat/chat.tsx')).Chat },
+  { path: '/saved', name: 'Saved skills', load: async () => (await import('./saved/saved.tsx')).Saved },
+  { path: '/work', name: 'Work', load: async () => (await import('./work/work.tsx')).Work },
   { path: '/skills', name: 'Skills', load: async () => (await import('./skills/skills.tsx')).Skills },
+  { path: '/system', name: 'System', isForAdmins: true, load: async () => (await import('./system/system.tsx')).System },
 ];
 
 export function Page(): VNode | null {

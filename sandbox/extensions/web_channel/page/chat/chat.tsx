@@ -6,6 +6,7 @@ import { followLink, goTo, place } from '../router.ts';
 import { ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { Composer } from './composer.tsx';
+import { ContextView } from './context-view.tsx';
 import { Conversation } from './conversation.ts';
 import { QuestionView } from './question-view.tsx';
 import type { Message, Thread } from './shapes.ts';
@@ -97,6 +98,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
   const conversation = useMemo(() => new Conversation(id), [id]);
   useEffect(() => () => conversation.close(), [conversation]);
   const draft = useSignal('');
+  const isContextOpen = useSignal(false);
   const { messages, live, questions, notices, error, thread, hasOlder, isBusy } = conversation;
   const edit = async ({ seq }: Message): Promise<void> => {
     const { id: made, text } = await conversation.branch(seq);
@@ -112,8 +114,19 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
       <header class="row">
         <h1>{thread.value?.title || 'Conversation'}</h1>
         <span class="muted">{thread.value?.agentId}</span>
+        {messages.value.length > 0 && (
+          <button
+            type="button"
+            class="quiet"
+            aria-expanded={isContextOpen.value}
+            onClick={() => (isContextOpen.value = !isContextOpen.value)}
+          >
+            What the model sees
+          </button>
+        )}
       </header>
       <Scrolled>
+        {isContextOpen.value && <ContextView threadId={id} />}
         {hasOlder.value && (
           <button type="button" class="quiet" onClick={() => void conversation.older()}>
             Earlier messages

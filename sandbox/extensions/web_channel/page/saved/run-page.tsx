@@ -1,0 +1,68 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { Markdown } from '../parts/markdown.tsx';
+import { useOften } from '../parts/often.ts';
+import { Problem } from '../parts/problem.tsx';
+import { followLink } from '../router.ts';
+import { ApiError, ask } from '../server/api.ts';
+import { useLoaded } from '../server/loaded.ts';
+import { hasEnded, type Run } from './saved-skill.ts';
+
+/** One run as it goes on, and what came of it. */
+export function RunPage({ id }: { readonly id: string }): VNode {
+  const path = `/api/runs/${encodeURIComponent(id)}`;
+  const [loaded, again] = useLoaded<Run>(path, () => false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const run = loaded.value.value;
+  useOften(again, run !== null && !hasEnded(run), 1000);
+  if (run === null)
+    return (
+      <main class="view">
+        <Problem error={loaded.value.error} />
+      </main>
+    );
+  const cancel = async (): Promise<void> => {
+    await ask('POST', `${path}/cancel`).catch((error: unknown) => setError(error as ApiError));
+    again();
+  };
+  const took = run.started_at === null ? null : (run.ended_at ?? Date.now()) - run.started_at;
+  return (
+    <main class="view">
+      <p>
+        <a href={`/saved/${encodeURIComponent(run.skill)}`} onClick={followLink}>
+          {run.skill}
+        </a>
+      </p>
+      <div class="row">
+        <h1>Run</h1>
+        <span class={`chip ${run.state === 'ok' ? 'good' : run.error === null ? '' : 'bad'}`} role="status">
+          {run.state}
+        </span>
+        <span class="muted">
+          {run.status} · {run.steps} steps · {run.tool_calls} calls
+          {took !== null && ` · ${(took / 1000).toFixed(1)} s`}
+        </span>
+        {!hasEnded(run) && (
+          <button type="button" onClick={() => void cancel()}>
+            Cancel
+          </button>
+        )}
+      </div>
+      <Problem error={error} />
+      {run.error !== null && <p role="alert">{run.error.message}</p>}
+      {run.output !== null && <Markdown text={run.output} />}
+      {(run.history?.length ?? 0) > 0 && (
+        <section>
+          <h2>Steps</h2>
+          <ol>
+            {run.history?.map(({ at, what }, index) => (
+              <li key={index}>
+                <span class="muted">{new Date(at).toLocaleTimeString()}</span> {what}
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+    </main>
+  );
+}

@@ -1,0 +1,63 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { CodeBlock } from '../parts/code-block.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { read } from '../server/api.ts';
+import { useLoaded } from '../server/loaded.ts';
+
+interface Agent {
+  readonly id: string;
+  readonly name: string;
+  readonly description: string;
+  readonly state: string;
+  readonly default: boolean;
+  readonly model: string;
+  readonly uses_tools: readonly string[];
+  readonly uses_skills: readonly string[];
+  readonly delegates_to: readonly string[];
+}
+
+export function Agents(): VNode {
+  const [loaded] = useLoaded<readonly Agent[]>('/api/agents', ({ data }) => data['kind'] === 'agent');
+  return (
+    <>
+      <Problem error={loaded.value.error} />
+      <ul class="cards">
+        {(loaded.value.value ?? []).map((agent) => (
+          <li key={agent.id}>
+            <strong>{agent.name}</strong>
+            <span class={`chip ${agent.state === 'active' ? 'good' : 'warn'}`}>{agent.state}</span>
+            {agent.default && <span class="chip">default</span>}
+            <span class="muted">
+              {agent.id} · {agent.model}
+            </span>
+            <p>{agent.description}</p>
+            <p class="muted">
+              Tools: {agent.uses_tools.join(', ') || 'none'}
+              {agent.uses_skills.length > 0 && ` · always has the skills: ${agent.uses_skills.join(', ')}`}
+              {agent.delegates_to.length > 0 && ` · delegates to: ${agent.delegates_to.join(', ')}`}
+            </p>
+            <Prompt id={agent.id} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Prompt({ id }: { readonly id: string }): VNode {
+  const [text, setText] = useState<string | null>(null);
+  const load = (isOpen: boolean): void => {
+    if (!isOpen || text !== null) return;
+    read<{ readonly system: string }>(`/api/agents/${encodeURIComponent(id)}/prompt`).then(
+      ({ system }) => setText(system),
+      (wrong: unknown) => setText(String(wrong)),
+    );
+  };
+  return (
+    <details onToggle={({ currentTarget }) => load(currentTarget.open)}>
+      <summary>Prompt</summary>
+      {text !== null && <CodeBlock code={text} language="markdown" />}
+    </details>
+  );
+}

@@ -1,0 +1,63 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { Problem } from '../parts/problem.tsx';
+import { ApiError, ask } from '../server/api.ts';
+import { useLoaded } from '../server/loaded.ts';
+
+interface Extension {
+  readonly id: string;
+  readonly state: string;
+  readonly shipped: boolean;
+  readonly tier: string;
+  readonly version: string;
+  readonly generation: number;
+  readonly provides: readonly string[];
+}
+
+export function Extensions(): VNode {
+  const [loaded, again] = useLoaded<readonly Extension[]>('/api/extensions', ({ data }) => data['kind'] === 'extension');
+  const [error, setError] = useState<ApiError | null>(null);
+  const reload = async (id: string): Promise<void> => {
+    setError(null);
+    await ask('POST', `/api/extensions/${encodeURIComponent(id)}/reload`).catch((wrong: unknown) => setError(wrong as ApiError));
+    again();
+  };
+  return (
+    <>
+      <Problem error={error ?? loaded.value.error} />
+      <div class="scroll" tabIndex={0} role="region" aria-label="Extensions">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Extension</th>
+              <th scope="col">State</th>
+              <th scope="col">Runs</th>
+              <th scope="col">Provides</th>
+              <th scope="col">
+                <span class="unseen">Reload</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {(loaded.value.value ?? []).map(({ id, state, shipped, tier, version, provides }) => (
+              <tr key={id}>
+                <td>
+                  {id} <span class="muted">{version}</span>
+                  {!shipped && <span class="chip">yours</span>}
+                </td>
+                <td class={state === 'failed' ? 'bad' : ''}>{state}</td>
+                <td>{tier === 'in_process' ? 'in the kernel' : 'in a process'}</td>
+                <td class="muted">{provides.join(', ')}</td>
+                <td>
+                  <button type="button" class="quiet" aria-label={`Reload ${id}`} onClick={() => void reload(id)}>
+                    Reload
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}

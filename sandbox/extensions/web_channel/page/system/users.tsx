@@ -1,0 +1,87 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { ApiError, ask } from '../server/api.ts';
+import { useLoaded } from '../server/loaded.ts';
+
+interface Token {
+  readonly id: string;
+  readonly kind: 'token' | 'session';
+  readonly user: string;
+  readonly role: string;
+  readonly may: string;
+  readonly expires: number | string | null;
+}
+
+/** Who may call this Pith: tokens, and the sessions of pages. A new token is shown once. */
+export function Users(): VNode {
+  const [loaded, again] = useLoaded<readonly Token[]>('/api/tokens', () => false);
+  const [made, setMade] = useState<string | null>(null);
+  const [error, setError] = useState<ApiError | null>(null);
+  const failed = (wrong: unknown): void => setError(wrong as ApiError);
+  const make = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    setError(null);
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    const wanted = Object.fromEntries([...form.entries()].filter(([, value]) => value !== ''));
+    await ask<{ readonly token: string }>('POST', '/api/tokens', wanted).then(({ token }) => setMade(token), failed);
+    again();
+  };
+  const revoke = async (id: string): Promise<void> => {
+    await ask('DELETE', `/api/tokens/${encodeURIComponent(id)}`).catch(failed);
+    again();
+  };
+  return (
+    <>
+      <Problem error={error ?? loaded.value.error} />
+      <form class="row" onSubmit={(event) => void make(event)}>
+        <input name="user" placeholder="Name of the person" aria-label="Name of the person" />
+        <select name="may" aria-label="What it may do">
+          <option value="chat">may chat</option>
+          <option value="approve">may also answer questions</option>
+          <option value="admin">may do all (administrators)</option>
+        </select>
+        <input name="expires" placeholder="valid for, such as 90d" aria-label="How long it is valid" />
+        <button type="submit" class="main">
+          New token
+        </button>
+      </form>
+      {made !== null && (
+        <p role="status">
+          Shown only now: <code>{made}</code> <CopyButton text={made} />
+        </p>
+      )}
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Who</th>
+            <th scope="col">What</th>
+            <th scope="col">May</th>
+            <th scope="col">Ends</th>
+            <th scope="col">
+              <span class="unseen">Revoke</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {(loaded.value.value ?? []).map(({ id, kind, user, role, may, expires }) => (
+            <tr key={id}>
+              <td>
+                {user} <span class="muted">{role}</span>
+              </td>
+              <td>{kind}</td>
+              <td>{may}</td>
+              <td>{expires === null ? 'when it is revoked' : new Date(expires).toLocaleDateString()}</td>
+              <td>
+                <button type="button" class="quiet" aria-label={`Revoke ${kind} ${id}`} onClick={() => void revoke(id)}>
+                  Revoke
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
