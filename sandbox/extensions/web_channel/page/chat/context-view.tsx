@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Problem } from '../parts/problem.tsx';
-import { ApiError, read } from '../server/api.ts';
+import { type ApiError, read } from '../server/api.ts';
 
 interface Context {
   readonly model: { readonly ref: string; readonly contextWindow: number | null };

@@ -4,17 +4,6 @@ import { Problem } from '../parts/problem.tsx';
 import { ApiError } from '../server/api.ts';
 import type { InputField } from './saved-skill.ts';
 
-const KINDS: Readonly<Record<InputField['type'], 'text' | 'number' | 'checkbox' | 'url'>> = {
-  string: 'text',
-  int: 'number',
-  float: 'number',
-  bool: 'checkbox',
-  user: 'text',
-  channel: 'text',
-  url: 'url',
-  file: 'text',
-};
-
 interface InputFormProps {
   readonly fields: readonly InputField[];
   /** By name, as a person typed them. Rejects with `ApiError` where they are refused. */
@@ -75,17 +64,24 @@ function FieldView({ field, isWrong }: { readonly field: InputField; readonly is
           ))}
         </select>
       ) : (
-        <input
-          {...shared}
-          type={KINDS[type]}
-          step={type === 'float' ? 'any' : undefined}
-          required={required && type !== 'bool'}
-          {...(type === 'bool' ? { checked: preset === 'true', value: 'true' } : { defaultValue: preset ?? '' })}
-        />
+        <Box shared={shared} field={field} />
       )}
       <span id={`about-${name}`} class="muted">
         {description}
       </span>
     </p>
   );
+}
+
+interface BoxProps {
+  readonly shared: { readonly id: string; readonly name: string; readonly 'aria-invalid': boolean; readonly 'aria-describedby': string };
+  readonly field: InputField;
+}
+
+function Box({ shared, field: { type, required, default: preset } }: BoxProps): VNode {
+  const text = { ...shared, required, defaultValue: preset ?? '' };
+  if (type === 'bool') return <input {...shared} type="checkbox" value="true" defaultChecked={preset === 'true'} />;
+  if (type === 'int') return <input {...text} type="number" />;
+  if (type === 'float') return <input {...text} type="number" step="any" />;
+  return type === 'url' ? <input {...text} type="url" /> : <input {...text} />;
 }

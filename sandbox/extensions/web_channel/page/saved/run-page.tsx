@@ -4,7 +4,7 @@ import { Markdown } from '../parts/markdown.tsx';
 import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
 import { followLink } from '../router.ts';
-import { ApiError, ask } from '../server/api.ts';
+import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { hasEnded, type Run } from './saved-skill.ts';
 

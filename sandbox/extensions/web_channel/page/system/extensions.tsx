@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
-import { ApiError, ask } from '../server/api.ts';
+import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 
 interface Extension {

@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
 import { followLink } from '../router.ts';
-import { ApiError, ask } from '../server/api.ts';
+import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 
 interface Row {
