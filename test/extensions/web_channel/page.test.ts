@@ -1,10 +1,11 @@
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { ScriptedStep } from 'pith/testing';
 import { HttpUsers } from 'pith/http';
 import { gate } from '../../waiting.ts';
+import { zipOf } from '../skill_install/zip-writer.ts';
 import { apiKernel, type ApiKernel } from '../rest_api/api-kernel.ts';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file));
@@ -18,6 +19,9 @@ description: Write a letter. <img src=x onerror="window.harmed = 1"> Use when so
 [click](javascript:window.harmed=1) ![far](https://far.example/picture.png) <b>bold</b>
 `;
 
+const CITY = { name: 'city', type: 'string', required: true, choices: ['Rome', 'Oslo'] };
+const TIMES = { name: 'times', type: 'int', default: 1 };
+
 let browser: Browser;
 
 interface OpenPage {
@@ -29,7 +33,8 @@ interface OpenPage {
 
 /** The page in a browser, signed in as the person at the terminal. */
 async function openPage(script: readonly ScriptedStep[] = [], width = 1280): Promise<OpenPage> {
-  const only = ['http', 'rest_api', 'web_channel', 'skill_registry', 'skill_install', 'skill_proposals', 'skill_search'];
+  const ofSkills = ['skill_registry', 'skill_install', 'skill_proposals', 'skill_search'];
+  const only = ['http', 'rest_api', 'web_channel', ...ofSkills, 'saved_skills', 'task_engine', 'scheduler'];
   const api = await apiKernel(script, { only, files: { 'skills/letters/SKILL.md': SKILL } });
   const context = await browser.newContext({ viewport: { width, height: 800 } });
   onTestFinished(() => context.close());
@@ -122,7 +127,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
   it('W10 W12 skills are listed, filtered and opened by keyboard, at 360 pixels, without a violation of WCAG 2.2 AA', async () => {
     const { page, faults } = await openPage([], 360);
     expect(await violations(page)).toEqual([]);
-    await page.getByRole('link', { name: 'Skills' }).press('Enter');
+    await page.getByRole('link', { name: 'Skills', exact: true }).press('Enter');
     await page.getByRole('link', { name: 'letters' }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('searchbox', { name: 'Search skills' }).fill('nothing like it');
@@ -133,5 +138,83 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
     expect(await violations(page)).toEqual([]);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
     expect(faults).toEqual([]);
+  });
+
+  it('W12 a zip archive is looked into, shown and installed, and only after a yes', async () => {
+    const { page, faults } = await openPage();
+    await page.getByRole('link', { name: 'Skills', exact: true }).click();
+    await page.getByRole('link', { name: 'Install' }).click();
+    const buffer = zipOf([{ name: 'poems/SKILL.md', text: SKILL.replaceAll('letter', 'poem') }]);
+    const choose = () => page.getByLabel('Or a zip archive').setInputFiles({ name: 'poems.zip', mimeType: 'application/zip', buffer });
+    await choose();
+    await page.getByRole('dialog').getByText('poems').first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'No' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await choose();
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await page.getByRole('link', { name: 'poems' }).waitFor();
+    expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
+  });
+
+  it('W13 W14 a saved skill is run by its form, a wrong input is said beside it, and its run is followed to its result', async () => {
+    const { api, page, faults } = await openPage([{ text: 'Good morning, **Rome**!' }]);
+    const saved = { name: 'greet', description: 'Greets a city.', system_prompt: 'Greet.', tags: ['morning'], input_schema: [CITY, TIMES] };
+    writeFileSync(`${api.pith.sandbox}/greet.yml`, JSON.stringify(saved));
+    await api.pith.command(['saved', 'new', 'greet', '--file', `${api.pith.sandbox}/greet.yml`]);
+    await page.getByRole('link', { name: 'Saved skills' }).click();
+    await page.getByRole('button', { name: 'morning' }).click();
+    await page.getByRole('link', { name: 'local/greet' }).click();
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel('city').selectOption('Rome');
+    await page.getByLabel('times').fill('2');
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('Good morning,').waitFor();
+    await page.getByRole('status').getByText('ok').waitFor();
+    await page.getByRole('link', { name: 'Work' }).click();
+    await page.getByRole('cell', { name: 'run', exact: true }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('W11 W15 what the model sees is shown in parts; the system says that all is well; a token is made, shown once and revoked', async () => {
+    const { page, faults } = await openPage([{ text: 'Hello' }]);
+    await say(page, 'Good day');
+    await page.getByText('Hello', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'What the model sees' }).click();
+    await page.getByRole('region', { name: 'What the model sees' }).getByText('System text').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByText('Model:').waitFor();
+    for (const [part, shown] of [
+      ['Extensions', 'rest_api'],
+      ['Agents', 'helper'],
+      ['Users and tokens', 'session'],
+    ] as const) {
+      await page.getByRole('link', { name: part }).click();
+      await page.getByText(shown).first().waitFor();
+      expect([part, await violations(page)]).toEqual([part, []]);
+    }
+    await page.getByLabel('Name of the person').fill('ann');
+    await page.getByRole('button', { name: 'New token' }).click();
+    await page.getByText(/^pith_/u).waitFor();
+    await page.getByRole('button', { name: /^Revoke token/u }).click();
+    await page.getByRole('cell', { name: 'token', exact: true }).waitFor({ state: 'hidden' });
+    expect(faults).toEqual([]);
+  });
+
+  it('W2 a user who is no administrator signs in with a token, and has no system, proposals or installation', async () => {
+    const { api, page } = await openPage();
+    const token = await api.token({ userId: 'ann', may: 'approve' });
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Or sign in with a token').fill('pith_wrong');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('alert').getByText('unknown').waitFor();
+    await page.getByLabel('Or sign in with a token').fill(token);
+    await page.keyboard.press('Enter');
+    await page.getByRole('status').getByText('ann').waitFor();
+    await page.getByRole('link', { name: 'Skills', exact: true }).click();
+    await page.getByRole('link', { name: 'letters' }).waitFor();
+    expect(await page.getByRole('link', { name: /System|Install|Proposals/u }).count()).toBe(0);
   });
 });

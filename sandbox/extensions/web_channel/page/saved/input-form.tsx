@@ -46,7 +46,7 @@ export function InputForm({ fields, run }: InputFormProps): VNode {
 }
 
 function FieldView({ field, isWrong }: { readonly field: InputField; readonly isWrong: boolean }): VNode {
-  const { name, description, type, required, default: preset, choices } = field;
+  const { name, description, required, default: preset, choices } = field;
   const shared = { id: `input-${name}`, name, 'aria-invalid': isWrong, 'aria-describedby': `about-${name}` } as const;
   return (
     <p>
