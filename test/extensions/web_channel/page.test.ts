@@ -157,7 +157,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
     expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
   });
 
-  it('W13 W14 a saved skill is run by its form, a wrong input is said beside it, and its run is followed to its result', async () => {
+  it('W13 W14 a saved skill is found by its tag and run by its form, and its run is followed to its result', async () => {
     const { api, page, faults } = await openPage([{ text: 'Good morning, **Rome**!' }]);
     const saved = { name: 'greet', description: 'Greets a city.', system_prompt: 'Greet.', tags: ['morning'], input_schema: [CITY, TIMES] };
     writeFileSync(`${api.pith.sandbox}/greet.yml`, JSON.stringify(saved));
