@@ -68,7 +68,8 @@ describe('every route of what ships', () => {
   it('W4 what needs no token is little, and known', async () => {
     const kernel = await servedKernel({ only: undefined as never });
     const open = (await everyRoute(kernel)).filter(({ need }) => need === 'public').map(nameOf);
-    const page = ['GET /', 'GET /chat', 'GET /chat/{rest...}', 'GET /page/{file}', 'GET /skills', 'GET /skills/{rest...}'];
+    const views = ['chat', 'saved', 'skills', 'system', 'work'];
+    const page = ['GET /', 'GET /page/{file}', ...views.flatMap((view) => [`GET /${view}`, `GET /${view}/{rest...}`])];
     expect(open.sort()).toEqual([...page, 'GET /health', 'POST /sign-in', 'POST /webhooks/{secret}'].sort());
   });
 
