@@ -17,17 +17,29 @@ export interface CommandSource {
 }
 
 interface RunnableCommand extends CommandShape {
-  run(input: ParsedCommand, io: ReturnType<typeof silentIO>, signal: AbortSignal): Promise<number | void>;
+  run(input: ParsedCommand, io: ReturnType<typeof capturingIO>, signal: AbortSignal): Promise<number | void>;
+}
+
+/** For whom a command runs, and where. */
+interface CapturedInput extends Partial<ParsedCommand> {
+  /** Default `local`. */
+  readonly userId?: string;
+  /** The conversation that it is about. */
+  readonly session?: { readonly threadId: string; readonly agentId: string };
+  /** The base of relative paths; default: the process's own. */
+  readonly workingDirectory?: string;
+  /** Answers what it asks, by what it has shown so far; null: nobody does. Without it the command runs as with `--json`. */
+  readonly answer?: (question: string, shown: string) => string | null;
 }
 
 /**
- * Runs the command at `path` as with `--json`, where nobody can answer a question. Missing options get their defaults. Rejects
- * `command_unknown`, or with the command's own error.
+ * Runs the command at `path` where no person is. Missing options get their defaults. Rejects `command_unknown`, or with the command's own
+ * error.
  */
 export async function captureCommand(
   provider: CommandSource,
   path: string,
-  input: Partial<ParsedCommand> & { readonly userId?: string; readonly session?: CapturedSession },
+  input: CapturedInput,
   signal: AbortSignal,
 ): Promise<CapturedCommand> {
   const command = (await provider.getCommands()).find((each) => each.path === path);
@@ -37,39 +49,26 @@ export async function captureCommand(
   const defaults = (command.options ?? []).flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value] as const]));
   const exitCode = await command.run(
     { arguments: input.arguments ?? {}, options: { ...Object.fromEntries(defaults), ...input.options } },
-    silentIO(
-      (value) => values.push(value),
-      (line) => lines.push(line),
-      { userId: input.userId ?? 'local', session: input.session },
-    ),
+    capturingIO(values, lines, input),
     signal,
   );
   return { exitCode: exitCode ?? 0, values, text: lines.join('\n') };
 }
 
-/** The conversation that a command is about. */
-interface CapturedSession {
-  readonly threadId: string;
-  readonly agentId: string;
-}
-
-function silentIO(
-  json: (value: Json) => void,
-  print: (text: string) => void,
-  { userId, session }: { readonly userId: string; readonly session: CapturedSession | undefined },
-) {
+function capturingIO(values: Json[], lines: string[], { userId = 'local', session, workingDirectory, answer }: CapturedInput) {
+  const print = (text: string): void => void lines.push(text);
   return {
     print,
     error: print,
-    json,
-    ask: (): Promise<string | null> => Promise.resolve(null),
+    json: (value: Json): void => void values.push(value),
+    ask: async (question: string): Promise<string | null> => answer?.(question, lines.join('\n')) ?? null,
     input: { async *[Symbol.asyncIterator](): AsyncGenerator<string> {} },
-    interactive: false,
-    wantsJson: true,
-    quiet: true,
+    interactive: answer !== undefined,
+    wantsJson: answer === undefined,
+    quiet: answer === undefined,
     colour: false,
     columns: 80,
-    workingDirectory: process.cwd(),
+    workingDirectory: workingDirectory ?? process.cwd(),
     userId,
     ...(session === undefined ? {} : { session: { ...session, send: () => undefined } }), // nobody is there who would say it
   };

@@ -70,7 +70,7 @@ export interface RouteAnswer {
 /** Answers requests. Publishes `provider.changed` when its routes change without a reload. */
 export interface RouteProvider {
   routes(): Promise<readonly Route[]>;
-  /** A `PithError` is answered `{error: {code, message, cure?}}` with the status of its code, another error with 500 without its message. */
+  /** A `PithError` is answered `{error: {code, message, cure?}}` with the status of its code (422 without one), another error with 500 without its message. */
   answer(request: RouteRequest): Promise<RouteAnswer>;
 }
 

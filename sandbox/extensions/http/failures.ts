@@ -23,12 +23,16 @@ const STATUSES: ReadonlyMap<string, number> = new Map([
   ['interrupted', 503],
 ]);
 
+/** A fault of Pith or of the extension, which says nothing to who called. So do the system's own codes, in capitals. */
+const FAULTS: ReadonlySet<string> = new Set(['internal', 'provider_failed', 'provider_timeout', 'not_serialisable', 'not_declared']);
+
 /** The status of an error that the client may read; null: it may not. */
 function statusOf(code: string): number | null {
   const known = STATUSES.get(code);
   if (known !== undefined) return known;
   if (/(?:^|_)(?:unknown|not_found)$/.test(code)) return 404;
-  return code.endsWith('_invalid') ? 400 : null;
+  if (code.endsWith('_invalid')) return 400;
+  return FAULTS.has(code) || !/^[a-z]/.test(code) ? null : 422; // a reason why it cannot be done
 }
 
 export function failure(

@@ -201,13 +201,15 @@ describe('the listener of pith serve', () => {
       '/header': "return { status: 200, headers: { x: 'SECRET\\n' + String.fromCharCode(0x20AC) } };",
       '/nothing': 'return undefined;',
       '/cycle': 'const json = {}; json.json = json; return { status: 200, json };',
-      '/odd-code': "throw new PithError('odd', 'SECRET');",
+      '/fault': "throw new PithError('provider_failed', 'SECRET');",
+      '/system': "throw Object.assign(new Error('SECRET'), { code: 'ENOENT' });",
       '/empty': 'return { status: 204 };',
       '/page': "return { status: 200, headers: { 'Content-Type': 'text/html' }, body: '<p>' };",
       '/unknown': "throw new PithError('thread_unknown', 'there is no thread in ' + context.directory, { cure: 'look' });",
       '/invalid': "throw new PithError('input_invalid', 'no');",
       '/refused': "throw new PithError('not_allowed', 'no');",
       '/busy': "throw new PithError('thread_busy', 'no');",
+      '/reason': "throw new PithError('skill_exists', 'there is one in ' + context.directory);",
       '/much': "throw new PithError('limit_reached', 'no', { retryAfterMs: 1500 });",
     };
     const answer = `const found = { ${Object.entries(answers)
@@ -215,7 +217,7 @@ describe('the listener of pith serve', () => {
       .join(', ')} }; return found[request.path]();`;
     const paths = Object.keys(answers).map((path) => `GET ${path}`);
     const { pith, request, log } = await served({}, { files: routes('odd', paths, { answer }) });
-    for (const path of ['/throws', '/status', '/header', '/nothing', '/cycle', '/odd-code']) {
+    for (const path of ['/throws', '/status', '/header', '/nothing', '/cycle', '/fault', '/system']) {
       const answered = await request(path);
       expect([path, answered]).toMatchObject([path, { status: 500, json: { error: { code: 'internal' } } }]);
       expect(answered.text).not.toContain('SECRET');
@@ -225,8 +227,9 @@ describe('the listener of pith serve', () => {
     const unknown = await request('/unknown');
     expect(unknown).toMatchObject({ status: 404, json: { error: { code: 'thread_unknown', cure: 'look' } } });
     expect(unknown.text).not.toContain(pith.sandbox);
-    const statuses = await Promise.all(['/invalid', '/refused', '/busy'].map(async (path) => (await request(path)).status));
-    expect(statuses).toEqual([400, 403, 409]);
+    const statuses = await Promise.all(['/invalid', '/refused', '/busy', '/reason'].map(async (path) => (await request(path)).status));
+    expect(statuses).toEqual([400, 403, 409, 422]);
+    expect((await request('/reason')).text).not.toContain(pith.sandbox);
     expect(await request('/much')).toMatchObject({ status: 429, headers: { 'retry-after': '2' } });
     await until(async () => (await log()).includes('SECRET'));
     expect((await request('/health')).status).toBe(200);

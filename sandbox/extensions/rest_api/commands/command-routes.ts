@@ -45,23 +45,7 @@ export class CommandRoutes {
     const { sandbox } = this.ports.use(Places);
     const { confirm = [] } = values as { readonly confirm?: readonly string[] };
     const asked = { userId: caller.userId, workingDirectory: sandbox, confirmed: route.asks === true ? confirm : null };
-    try {
-      return answerOf(route, await runCommand(command, commandInput(command, route, { params, values }), asked, signal));
-    } catch (error) {
-      const why = error instanceof PithError && !LISTENER_KNOWS.test(error.code) ? error : null;
-      if (why === null) throw error;
-      return {
-        status: 422,
-        json: { error: { code: why.code, message: this.#shown(why.message), cure: why.cure && this.#shown(why.cure) } },
-      };
-    }
-  }
-
-  /** A text for people without the folders of this machine. */
-  #shown(text: string): string {
-    const { sandbox, shippedSandbox, project, home } = this.ports.use(Places);
-    const named = { sandbox, shipped: shippedSandbox, project, '~': home };
-    return Object.entries(named).reduce((shown, [name, folder]) => (folder === null ? shown : shown.replaceAll(folder, name)), text);
+    return answerOf(route, await runCommand(command, commandInput(command, route, { params, values }), asked, signal));
   }
 
   /** By path. A provider that fails is left out and logged. */
@@ -77,10 +61,6 @@ export class CommandRoutes {
     return found;
   }
 }
-
-/** Codes that have a status of their own there; those of others are reasons why a command cannot do what was asked. */
-const LISTENER_KNOWS =
-  /(?:^|_)(?:unknown|not_found|invalid)$|^(?:usage|internal|not_allowed|not_agreed|denied|restricted|thread_busy|limit_reached|stopped|interrupted)$/;
 
 function checked(schema: z.ZodObject, given: unknown): Readonly<Record<string, unknown>> {
   const read = schema.safeParse(given);
@@ -99,6 +79,6 @@ function answerOf({ command }: CommandRoute, { exitCode, values, text, question 
     return { status: 409, json: { error, shown: question.shown, confirm: question.digest } };
   }
   const [first] = values;
-  if (first === undefined && exitCode !== 0) throw new PithError('command_invalid', text === '' ? `'${command}' failed` : text);
+  if (first === undefined && exitCode !== 0) throw new PithError('command_failed', text === '' ? `'${command}' failed` : text);
   return { status: 200, json: values.length > 1 ? [...values] : (first ?? { done: true }) };
 }

@@ -24,7 +24,7 @@ export function inputSchema(command: Command, route: CommandRoute): z.ZodObject 
   return z.strictObject(fields);
 }
 
-/** The input of the command for a checked request. */
+/** The input of the command for a checked request, without defaults. */
 export function commandInput(
   command: Command,
   route: CommandRoute,
@@ -34,7 +34,6 @@ export function commandInput(
   const said = (name: string) => params[name] ?? values[nameOf(name)];
   const entries = (list: readonly { readonly name: string }[] = []) =>
     list.flatMap(({ name }) => (said(name) === undefined ? [] : [[name, said(name)] as const]));
-  const defaults = (command.options ?? []).flatMap(({ name, default: value }) => (value === undefined ? [] : [[name, value] as const]));
   const inputs = Object.entries((values['inputs'] ?? {}) as Readonly<Record<string, unknown>>);
   const open = inputs.map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)] as const);
   const variadic = (command.arguments ?? []).flatMap(({ name, variadic: takesAll = false }) => {
@@ -43,7 +42,7 @@ export function commandInput(
   });
   return {
     arguments: Object.fromEntries([...entries(command.arguments), ...variadic]) as CommandInput['arguments'],
-    options: { ...Object.fromEntries([...defaults, ...entries(command.options), ...open]), ...route.fixed } as CommandInput['options'],
+    options: { ...Object.fromEntries([...entries(command.options), ...open]), ...route.fixed } as CommandInput['options'],
   };
 }
 

@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
-import type { Command, CommandInput, CommandIO, JsonValue } from 'pith';
+import { captureCommand, type CapturedCommand } from '@pith/command-line';
+import { sha256 } from '@pith/plain-data';
+import type { Command, CommandInput } from 'pith';
 
 interface Asked {
   readonly userId: string;
@@ -9,47 +10,31 @@ interface Asked {
   readonly confirmed: readonly string[] | null;
 }
 
-/** `question`: it showed `text` and asked for what nobody has agreed to yet, so nothing was done. */
-export interface CommandOutcome {
-  readonly exitCode: number;
-  readonly values: readonly JsonValue[];
-  readonly text: string;
+/** `question`: it showed something and asked for what nobody has agreed to yet, so nothing was done. */
+export interface CommandOutcome extends CapturedCommand {
   readonly question: { readonly text: string; readonly shown: string; readonly digest: string } | null;
 }
 
 /**
- * Runs a command for somebody who is not there. What it asks is answered by what they agreed to: the digest covers the question and all
- * that was shown before it, so that what has changed since is shown again.
+ * Runs a command for somebody who is not there. What it asks is answered by what they agreed to: the digest covers the question, all that
+ * was shown before it and what the command was given, so that what has changed since is shown again.
  */
-export async function runCommand(command: Command, input: CommandInput, asked: Asked, signal: AbortSignal): Promise<CommandOutcome> {
-  const values: JsonValue[] = [];
-  const lines: string[] = [];
+export async function runCommand(
+  command: Command,
+  input: CommandInput,
+  { userId, workingDirectory, confirmed }: Asked,
+  signal: AbortSignal,
+): Promise<CommandOutcome> {
   let question: CommandOutcome['question'] = null;
-  const { confirmed, userId, workingDirectory } = asked;
-  const isAsked = confirmed !== null;
-  const io: CommandIO = {
-    print: (text) => void lines.push(text),
-    error: (text) => void lines.push(text),
-    json: (value) => void values.push(value),
-    ask: async (text) => {
-      if (question !== null || !isAsked) return null;
-      const shown = lines.join('\n');
-      const digest = createHash('sha256')
-        .update(JSON.stringify([command.path, input.arguments, shown, text]))
-        .digest('hex');
-      if (confirmed.includes(digest)) return 'yes';
-      question = { text, shown, digest };
-      return null;
-    },
-    input: { async *[Symbol.asyncIterator](): AsyncGenerator<string> {} },
-    interactive: isAsked,
-    wantsJson: !isAsked,
-    quiet: !isAsked,
-    colour: false,
-    columns: 100,
-    workingDirectory,
-    userId,
+  const agreed = (text: string, shown: string): string | null => {
+    if (question !== null) return null;
+    const digest = sha256(JSON.stringify([command.path, input, shown, text]));
+    if (confirmed?.includes(digest) === true) return 'yes';
+    question = { text, shown, digest };
+    return null;
   };
-  const exitCode = (await command.run(input, io, signal)) ?? 0;
-  return { exitCode, values, text: lines.join('\n'), question };
+  const answer = confirmed === null ? {} : { answer: agreed };
+  const source = { getCommands: () => [command] };
+  const done = await captureCommand(source, command.path, { ...input, userId, workingDirectory, ...answer }, signal);
+  return { ...done, question };
 }
