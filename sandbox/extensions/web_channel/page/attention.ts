@@ -36,5 +36,7 @@ async function count(): Promise<void> {
 }
 
 function notify(text: string): void {
-  if (mayNotify.value && document.visibilityState === 'hidden') new Notification(text, { tag: 'pith' });
+  if (!mayNotify.value || document.visibilityState !== 'hidden') return;
+  const shown = new Notification(text, { tag: 'pith' });
+  shown.addEventListener('click', () => globalThis.focus());
 }

@@ -115,9 +115,7 @@ export function Composer({ isBusy, draft, send, stop }: ComposerProps): VNode {
         value={text.value}
         aria-label="Message"
         placeholder={isBusy ? 'It is answering; your message waits its turn' : 'Message'}
-        role="combobox"
         aria-autocomplete="list"
-        aria-expanded={completions.value.length > 0}
         aria-controls="completions"
         aria-activedescendant={completions.value.length > 0 ? `completion-${chosen.value}` : undefined}
         onInput={({ currentTarget }) => void write(currentTarget.value)}
