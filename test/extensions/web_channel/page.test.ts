@@ -248,7 +248,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
   });
 
   it('W11 W17 recipes and agents are completed, a conversation is renamed and deleted, and the title counts what waits', async () => {
-    const { page, faults } = await openPage([{ calls: [{ name: 'risk', input: {} }] }]);
+    const { page, faults } = await openPage([{ calls: [{ name: 'risk', input: {} }] }, { text: 'Then not.' }]);
     await page.getByRole('textbox', { name: 'Message' }).pressSequentially('ask @hel');
     await page.getByRole('option', { name: /@helper/u }).waitFor();
     expect(await violations(page)).toEqual([]);
