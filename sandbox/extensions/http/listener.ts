@@ -7,13 +7,15 @@ import { BODY_MS, dropRest } from './body.ts';
 import type { Config } from './config.ts';
 import type { RouteAnswer } from './contract.ts';
 import { INTERNAL } from './failures.ts';
-import type { Requests } from './requests.ts';
+import type { Requests, Taken } from './requests.ts';
 import { SAFE_HEADERS } from './safety.ts';
 
 export interface ListenerOptions {
   readonly config: Config;
   readonly port: number;
   readonly requests: Requests;
+  /** The ids of the tokens and sessions that are valid now. */
+  readonly valid: () => Promise<ReadonlySet<string>>;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called once it listens. A rejection ends it. */
@@ -23,16 +25,26 @@ export interface ListenerOptions {
 /** For how long a client may read nothing of an answer while more of it waits. */
 const STALLED_MS = 120_000;
 
+/** How often tokens of open answers are looked at again: another process may have revoked one. */
+const LOOK_MS = 5_000;
+const NOBODY: Taken = { extensionId: null, credentialId: null };
+
 /** Accepts requests, and ends them. */
 export class Listener {
-  readonly #open = new Map<AbortController, string | null>();
+  readonly #open = new Map<AbortController, Taken>();
 
   constructor(private readonly options: ListenerOptions) {}
 
   /** Runs until `signal` aborts. Rejects `port_taken` where another program listens. */
   async run(signal: AbortSignal): Promise<void> {
-    const { config, port, listening } = this.options;
+    const { config, port, listening, clock } = this.options;
     const { host } = config;
+    let cancel: () => void = () => undefined;
+    const look = (): void => {
+      if (!signal.aborted) cancel = clock.after(LOOK_MS, () => void this.#endInvalid().finally(look));
+    };
+    look();
+    signal.addEventListener('abort', () => cancel(), { once: true });
     const server = createServer(
       {
         headersTimeout: config.header_seconds * 1000,
@@ -63,20 +75,28 @@ export class Listener {
 
   /** Ends the requests that this extension answers: its code has been replaced or stopped. */
   cut(extensionId: string): void {
-    for (const [leaving, by] of this.#open) if (by === extensionId) leaving.abort();
+    for (const [leaving, by] of this.#open) if (by.extensionId === extensionId) leaving.abort();
+  }
+
+  /** Ends the answers whose tokens were revoked, or have expired, while they are sent. */
+  async #endInvalid(): Promise<void> {
+    const sent = [...this.#open].filter(([, { credentialId }]) => credentialId !== null);
+    if (sent.length === 0) return;
+    const valid = await this.options.valid().catch(() => null); // looked at again soon
+    for (const [leaving, { credentialId }] of sent) if (valid?.has(credentialId as string) === false) leaving.abort();
   }
 
   async #handle(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     const leaving = new AbortController();
-    this.#open.set(leaving, null);
+    this.#open.set(leaving, NOBODY);
     outgoing.on('error', () => undefined); // the client left while something was written
     outgoing.once('close', () => {
       this.#open.delete(leaving);
       if (!outgoing.writableFinished) leaving.abort();
     });
     try {
-      const answer = await this.options.requests.answer(incoming, leaving.signal, (extensionId) => {
-        if (!outgoing.closed) this.#open.set(leaving, extensionId);
+      const answer = await this.options.requests.answer(incoming, leaving.signal, (by) => {
+        if (!outgoing.closed) this.#open.set(leaving, by);
       });
       await this.#send(incoming, outgoing, answer, leaving.signal);
     } catch (error) {

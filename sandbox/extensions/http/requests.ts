@@ -49,17 +49,23 @@ const MOST_KNOWN = 1000;
 /** Headers that carry a token or a session, which no extension needs. */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'x-pith-page']);
 
+/** Who deals with a request: the extension that answers it, and the token or session that it was sent with. */
+export interface Taken {
+  readonly extensionId: string | null;
+  readonly credentialId: string | null;
+}
+
 /** Decides about each request: who sends it, whether it may be sent, and who answers it. */
 export class Requests {
   readonly #known = new Map<string, true>();
 
   constructor(private readonly ports: RequestPorts) {}
 
-  /** `found`: called with the extension that will answer, before it is asked. */
-  async answer(incoming: Incoming, signal: AbortSignal, found: (extensionId: string | null) => void): Promise<RouteAnswer> {
+  /** `taken`: called before the extension is asked. */
+  async answer(incoming: Incoming, signal: AbortSignal, taken: (by: Taken) => void): Promise<RouteAnswer> {
     const arrival = arrivalOf(incoming, this.ports.config);
     const { origin } = arrival.headers;
-    const answer = await this.#answer(incoming, arrival, signal, found);
+    const answer = await this.#answer(incoming, arrival, signal, taken);
     if (origin === undefined || !isNamedOrigin(origin, this.ports.config.origins)) return answer;
     return {
       ...answer,
@@ -67,12 +73,7 @@ export class Requests {
     };
   }
 
-  async #answer(
-    incoming: Incoming,
-    arrival: Arrival,
-    signal: AbortSignal,
-    taken: (extensionId: string | null) => void,
-  ): Promise<RouteAnswer> {
+  async #answer(incoming: Incoming, arrival: Arrival, signal: AbortSignal, taken: (by: Taken) => void): Promise<RouteAnswer> {
     const { config, routes, limits } = this.ports;
     const { method, hostname, host, path, network, headers } = arrival;
     const reached = incoming.socket.localAddress ?? '';
@@ -95,7 +96,7 @@ export class Requests {
     if (refused !== null) return refused;
     const request = await this.#read(incoming, arrival, found, signal);
     if ('status' in request) return request;
-    taken(found.by.extensionId);
+    taken({ extensionId: found.by.extensionId, credentialId: credential?.id ?? null });
     return this.#ask(found, { ...request, caller: credential?.caller ?? null }, { ...arrival, credential });
   }
 

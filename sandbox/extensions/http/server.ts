@@ -46,6 +46,7 @@ export async function runServer(context: Context, tokens: Tokens, signal: AbortS
     config,
     port: serve?.port ?? config.port,
     requests,
+    valid: async () => new Set((await tokens.list()).map(({ id }) => id)),
     clock,
     logger,
     async listening(port) {

@@ -2,8 +2,8 @@ import { HttpUsers } from 'pith/http';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { kernelOf } from '../../places.ts';
-import { until } from '../../waiting.ts';
-import { routes, WHO } from './routes-of.ts';
+import { passing, until } from '../../waiting.ts';
+import { routes, routesOf, WHO } from './routes-of.ts';
 import { type Answered, type ServedKernel, servedKernel } from './served-kernel.ts';
 
 const served = (options: Parameters<typeof servedKernel>[0] = {}) => servedKernel({ files: WHO, ...options });
@@ -96,6 +96,34 @@ describe('signing in', () => {
     expect([await status(first), await status(second), await status(third)]).toEqual([401, 401, 200]);
     const asToken = await kernel.request('/sign-out', { method: 'POST', token: await kernel.token() });
     expect(asToken).toMatchObject({ status: 400, json: { error: { code: 'session_unknown' } } });
+  });
+
+  it('W5 an answer that is still being sent ends once its token is revoked or has expired; those of others go on', async () => {
+    const clock = fakeClock(Date.now());
+    const body = `async routes() { return [{ method: 'GET', path: '/stream', need: 'user', summary: 'Stream' }]; }
+      async answer({ signal }) {
+        const parts = async function* () { yield Buffer.from('begun'); await new Promise((end) => signal.addEventListener('abort', end)); };
+        return { status: 200, body: parts() };
+      }`;
+    const kernel = await servedKernel({ clock, files: routesOf('streams', body) });
+    const revoked = await kernel.token();
+    const [{ id }] = (await users(kernel).tokens()) as never as readonly [{ readonly id: string }];
+    const [expiring, other] = [await kernel.token({ expires: '1m' }), await kernel.token()];
+    const streams = await Promise.all([revoked, expiring, other].map((token) => kernel.open('/stream', { token })));
+    const ended = [false, false, false];
+    for (const [at, { parts }] of streams.entries()) {
+      expect((await parts.next()).value).toBe('begun');
+      void parts.next().then(
+        () => (ended[at] = true),
+        () => (ended[at] = true),
+      );
+    }
+    await users(kernel).revoke(id);
+    await passing(clock, () => ended[0] === true, 1000);
+    expect(ended).toEqual([true, false, false]);
+    await clock.advance(60_000);
+    await passing(clock, () => ended[1] === true, 1000);
+    expect(ended).toEqual([true, true, false]);
   });
 
   it('W2 a session goes on over a restart, for thirty days', async () => {

@@ -4,7 +4,7 @@ import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { ScriptedStep } from 'pith/testing';
 import { HttpUsers } from 'pith/http';
-import { gate } from '../../waiting.ts';
+import { gate, until } from '../../waiting.ts';
 import { zipOf } from '../skill_install/zip-writer.ts';
 import { apiKernel, type ApiKernel } from '../rest_api/api-kernel.ts';
 
@@ -216,5 +216,58 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
     await page.getByRole('link', { name: 'Skills', exact: true }).click();
     await page.getByRole('link', { name: 'letters' }).waitFor();
     expect(await page.getByRole('link', { name: /System|Install|Proposals/u }).count()).toBe(0);
+  });
+
+  it('W16 W30 a connection that is cut while it streams goes on without a gap or a double, and two tabs agree', async () => {
+    const [open, end] = [gate(), gate()];
+    const { api, page } = await openPage([
+      async () => (await open.opened, { text: ['One, '], calls: [{ name: 'act', input: {} }] }),
+      async () => (await end.opened, { text: 'two and three.' }),
+    ]);
+    await say(page, 'Count');
+    await page.getByText('Thinking').waitFor();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.getByText('Count', { exact: true }).last().waitFor();
+    open.open();
+    for (const tab of [page, other]) await tab.getByText('One,').waitFor();
+    await page.context().setOffline(true);
+    end.open();
+    const token = await api.token();
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    const state = async () =>
+      ((await api.request(`/api/threads/${id}`, { token })).json as { readonly thread: { readonly state: string } }).thread.state;
+    await until(async () => (await state()) === 'idle');
+    await page.context().setOffline(false);
+    for (const tab of [page, other]) {
+      await tab.getByText('two and three.').waitFor();
+      expect(await tab.getByRole('log').getByText('One,').count()).toBe(1);
+      expect(await tab.getByText('two and three.').count()).toBe(1);
+      expect(await tab.locator('article').count()).toBe(3);
+    }
+  });
+
+  it('W11 W17 recipes and agents are completed, a conversation is renamed and deleted, and the title counts what waits', async () => {
+    const { page, faults } = await openPage([{ calls: [{ name: 'risk', input: {} }] }, { text: 'Then not.' }]);
+    await page.getByRole('textbox', { name: 'Message' }).pressSequentially('ask @hel');
+    await page.getByRole('option', { name: /@helper/u }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Tab');
+    expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('ask @helper ');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'A question to you' }).waitFor();
+    await until(async () => (await page.title()) === '(1) Pith');
+    await page.getByRole('button', { name: /^No/u }).click();
+    await until(async () => (await page.title()) === 'Pith');
+    await page.getByText('More', { exact: true }).click();
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('textbox', { name: 'Title' }).fill('Of risks');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Of risks' }).waitFor();
+    await page.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await page.getByRole('heading', { name: 'What shall we do?' }).waitFor();
+    await page.getByRole('link', { name: 'Of risks' }).waitFor({ state: 'hidden' });
+    expect(faults).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { allowNotifications, mayNotify, openQuestions, watchAttention } from './attention.ts';
 import { Confirmation } from './parts/confirm.tsx';
 import { followLink, place } from './router.ts';
 import { followEvents, isConnected } from './server/events.ts';
@@ -25,6 +26,7 @@ const VIEWS: readonly View[] = [
 export function Page(): VNode | null {
   useEffect(() => {
     void begin().then(followEvents);
+    watchAttention();
   }, []);
   if (person.value === undefined) return null;
   if (person.value === null) return <SignIn />;
@@ -43,6 +45,16 @@ export function Page(): VNode | null {
         <span class="muted" role="status">
           {isConnected.value ? `${person.value.host} · ${person.value.project} · ${person.value.userId}` : 'Connecting …'}
         </span>
+        {openQuestions.value > 0 && (
+          <a class="chip warn" href="/work" onClick={followLink}>
+            {openQuestions.value === 1 ? '1 question' : `${openQuestions.value} questions`}
+          </a>
+        )}
+        {!mayNotify.value && 'Notification' in globalThis && (
+          <button type="button" class="quiet" onClick={() => void allowNotifications()}>
+            Notify me
+          </button>
+        )}
         <button type="button" class="quiet" onClick={() => void signOut()}>
           Sign out
         </button>

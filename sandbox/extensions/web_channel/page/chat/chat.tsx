@@ -11,6 +11,7 @@ import { Conversation } from './conversation.ts';
 import { QuestionView } from './question-view.tsx';
 import type { Message, Thread } from './shapes.ts';
 import { Messages, OpenStep } from './step.tsx';
+import { ThreadActions } from './thread-actions.tsx';
 
 interface Agent {
   readonly id: string;
@@ -124,6 +125,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
             What the model sees
           </button>
         )}
+        {thread.value !== null && messages.value.length > 0 && <ThreadActions thread={thread.value} />}
       </header>
       <Scrolled>
         {isContextOpen.value && <ContextView threadId={id} />}

@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { ApiError } from '../server/api.ts';
+import { type Completion, completionsOf, expanded } from './completion.ts';
 
 interface Attachment {
   readonly name: string;
@@ -20,12 +21,15 @@ interface ComposerProps {
 
 const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 const MOST_TEXT = 256 * 1024;
+const MOST_COMPLETIONS = 8;
 
 /** Where a message is written. Enter sends; Shift and Enter begin a line. Files come by paste, drop and choice. */
 export function Composer({ isBusy, draft, send, stop }: ComposerProps): VNode {
   const text = useSignal(draft);
   const files = useSignal<readonly Attachment[]>([]);
   const error = useSignal<Pick<ApiError, 'message' | 'cure'> | null>(null);
+  const completions = useSignal<readonly Completion[]>([]);
+  const chosen = useSignal(0);
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     text.value = draft;
@@ -38,13 +42,39 @@ export function Composer({ isBusy, draft, send, stop }: ComposerProps): VNode {
       else files.value = [...files.value, attachment];
     }
   };
+  const write = async (value: string): Promise<void> => {
+    text.value = value;
+    const found = await completionsOf(value);
+    if (text.value === value) [completions.value, chosen.value] = [found.slice(0, MOST_COMPLETIONS), 0];
+  };
+  const complete = (value: string): void => {
+    [text.value, completions.value] = [value, []];
+    box.current?.focus();
+  };
+  const press = (event: KeyboardEvent): void => {
+    const list = completions.value;
+    const take = (next: number): void => {
+      event.preventDefault();
+      chosen.value = (next + list.length) % list.length;
+    };
+    if (list.length > 0 && event.key === 'ArrowDown') take(chosen.value + 1);
+    else if (list.length > 0 && event.key === 'ArrowUp') take(chosen.value - 1);
+    else if (list.length > 0 && event.key === 'Escape') completions.value = [];
+    else if (list.length > 0 && (event.key === 'Tab' || event.key === 'Enter')) {
+      event.preventDefault();
+      complete(list[chosen.value]?.value ?? text.value);
+    } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+      event.preventDefault();
+      void submit();
+    }
+  };
   const submit = async (): Promise<void> => {
     const said = text.value.trim();
     if (said === '') return;
     const attachments = files.value;
-    [text.value, files.value, error.value] = ['', [], null];
+    [text.value, files.value, error.value, completions.value] = ['', [], null, []];
     try {
-      await send({ text: said, ...(attachments.length === 0 ? {} : { attachments }) });
+      await send({ text: await expanded(said), ...(attachments.length === 0 ? {} : { attachments }) });
     } catch (wrong) {
       if (!(wrong instanceof ApiError)) throw wrong;
       [text.value, files.value, error.value] = [said, attachments, wrong];
@@ -85,18 +115,24 @@ export function Composer({ isBusy, draft, send, stop }: ComposerProps): VNode {
         value={text.value}
         aria-label="Message"
         placeholder={isBusy ? 'It is answering; your message waits its turn' : 'Message'}
-        onInput={({ currentTarget }) => (text.value = currentTarget.value)}
+        aria-autocomplete="list"
+        aria-controls="completions"
+        aria-activedescendant={completions.value.length > 0 ? `completion-${chosen.value}` : undefined}
+        onInput={({ currentTarget }) => void write(currentTarget.value)}
         onPaste={(event) => {
           const pasted = [...(event.clipboardData?.files ?? [])];
           if (pasted.length > 0) event.preventDefault();
           void add(pasted);
         }}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-          event.preventDefault();
-          void submit();
-        }}
+        onKeyDown={press}
       />
+      <ul id="completions" class="completions" role="listbox" aria-label="What it may be">
+        {completions.value.map(({ value, about }, at) => (
+          <li key={value} id={`completion-${at}`} role="option" aria-selected={at === chosen.value} onClick={() => complete(value)}>
+            <strong>{value}</strong> <span class="muted">{about}</span>
+          </li>
+        ))}
+      </ul>
       <div class="row">
         <label class="button">
           Attach

@@ -50,3 +50,10 @@ export async function ask<T>(method: Method, path: string, body?: unknown, signa
 }
 
 export const read = <T>(path: string, signal?: AbortSignal): Promise<T> => ask<T>('GET', path, undefined, signal);
+
+/** A text, such as an export. Rejects as `ask`. */
+export async function readText(path: string): Promise<string> {
+  const answer = await fetch(path, { headers: { 'x-pith-page': pageValue() } });
+  if (!answer.ok) throw new ApiError({ status: answer.status, code: 'failed', message: answer.statusText, cure: null, answer: {} });
+  return answer.text();
+}
