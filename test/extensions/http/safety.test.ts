@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { fieldsOf } from '@pith/plain-data';
+import { RouteProvider } from 'pith/http';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { networkOf } from '../../../sandbox/extensions/http/safety.ts';
@@ -166,6 +167,7 @@ describe('the safety of the listener', () => {
   it('W3 an address that other machines reach is refused until somebody has a token, and is said loudly', async () => {
     const clock = fakeClock(Date.now());
     const { pith, ready, token, request, log } = await served({ clock, serve: { port: 0, host: '0.0.0.0' } });
+    await pith.kernel.host.providers.remote('who', RouteProvider)?.routes(); // imported before time passes, which does not wait for that
     const failures: string[] = [];
     pith.kernel.events.handle('extension.failed', ({ message, cure }) => void failures.push(`${message}; ${cure}`));
     await passing(clock, async () => failures.length > 0 || (await log()).includes('nobody has a token yet'), 100);

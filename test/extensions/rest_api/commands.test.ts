@@ -103,6 +103,8 @@ describe('routes that commands answer', () => {
     expect(shown).toMatchObject({ status: 409, json: { shown: expect.stringContaining('poems') } });
     expect((await api.request('/api/skills/poems', { token })).status).toBe(404);
     const { confirm } = shown.json as { readonly confirm: string };
+    // What was agreed to is this very request.
+    expect(await api.post('/api/skills/install', token, { from, force: true, confirm: [confirm] })).toMatchObject({ status: 409 });
     expect(await api.post('/api/skills/install', token, { from, confirm: [confirm] })).toMatchObject({ status: 200 });
     expect((await api.request('/api/skills/poems', { token })).json).toMatchObject({ state: 'offered' });
   });

@@ -149,7 +149,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
     await choose();
     await page.getByRole('dialog').getByText('poems').first().waitFor();
     expect(await violations(page)).toEqual([]);
-    await page.getByRole('button', { name: 'No' }).click();
+    await page.getByRole('button', { name: 'No', exact: true }).click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await choose();
     await page.getByRole('button', { name: 'Yes' }).click();
@@ -257,7 +257,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'A question to you' }).waitFor();
     await until(async () => (await page.title()) === '(1) Pith');
-    await page.getByRole('button', { name: /^No/u }).click();
+    await page.getByRole('button', { name: 'No n', exact: true }).click();
     await until(async () => (await page.title()) === 'Pith');
     await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: 'Rename' }).click();

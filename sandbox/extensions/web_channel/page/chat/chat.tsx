@@ -110,6 +110,18 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
     draft.value = drafts.get(id) ?? '';
     drafts.delete(id);
   }, [id]);
+  if (error.value?.code === 'thread_unknown')
+    return (
+      <main class="view">
+        <h1>There is no such conversation</h1>
+        <p>
+          It may be somebody else’s, or have been deleted.{' '}
+          <a href="/chat" onClick={followLink}>
+            Begin a new one
+          </a>
+        </p>
+      </main>
+    );
   return (
     <main class="conversation">
       <header class="row">
@@ -126,9 +138,9 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
           </button>
         )}
         {thread.value !== null && messages.value.length > 0 && <ThreadActions thread={thread.value} />}
+        {isContextOpen.value && <ContextView threadId={id} />}
       </header>
       <Scrolled>
-        {isContextOpen.value && <ContextView threadId={id} />}
         {hasOlder.value && (
           <button type="button" class="quiet" onClick={() => void conversation.older()}>
             Earlier messages

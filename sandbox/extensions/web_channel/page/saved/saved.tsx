@@ -3,6 +3,7 @@ import type { VNode } from 'preact';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
+import { Table } from '../parts/table.tsx';
 import { followLink, goTo, place } from '../router.ts';
 import { ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
@@ -119,31 +120,19 @@ function SavedPage({ reference }: { readonly reference: string }): VNode {
 export function RunTable({ runs }: { readonly runs: readonly Run[] }): VNode {
   if (runs.length === 0) return <p class="muted">None yet.</p>;
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Runs">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">When</th>
-            <th scope="col">State</th>
-            <th scope="col">By</th>
-            <th scope="col">Result</th>
-          </tr>
-        </thead>
-        <tbody>
-          {runs.map((run) => (
-            <tr key={run.id}>
-              <td>
-                <a href={`/saved/runs/${encodeURIComponent(run.id)}`} onClick={followLink}>
-                  {new Date(run.queued_at).toLocaleString()}
-                </a>
-              </td>
-              <td>{run.state}</td>
-              <td>{run.user}</td>
-              <td>{run.error?.message ?? run.output?.slice(0, 120) ?? run.status}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Runs" columns={['When', 'State', 'By', 'Result']}>
+      {runs.map((run) => (
+        <tr key={run.id}>
+          <td>
+            <a href={`/saved/runs/${encodeURIComponent(run.id)}`} onClick={followLink}>
+              {new Date(run.queued_at).toLocaleString()}
+            </a>
+          </td>
+          <td>{run.state}</td>
+          <td>{run.user}</td>
+          <td>{run.error?.message ?? run.output?.slice(0, 120) ?? run.status}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }

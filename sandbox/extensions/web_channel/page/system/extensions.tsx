@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
+import { Table } from '../parts/table.tsx';
 import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 
@@ -25,39 +26,24 @@ export function Extensions(): VNode {
   return (
     <>
       <Problem error={error ?? loaded.value.error} />
-      <div class="scroll" tabIndex={0} role="region" aria-label="Extensions">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Extension</th>
-              <th scope="col">State</th>
-              <th scope="col">Runs</th>
-              <th scope="col">Provides</th>
-              <th scope="col">
-                <span class="unseen">Reload</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {(loaded.value.value ?? []).map(({ id, state, shipped, tier, version, provides }) => (
-              <tr key={id}>
-                <td>
-                  {id} <span class="muted">{version}</span>
-                  {!shipped && <span class="chip">yours</span>}
-                </td>
-                <td class={state === 'failed' ? 'bad' : ''}>{state}</td>
-                <td>{tier === 'in_process' ? 'in the kernel' : 'in a process'}</td>
-                <td class="muted">{provides.join(', ')}</td>
-                <td>
-                  <button type="button" class="quiet" aria-label={`Reload ${id}`} onClick={() => void reload(id)}>
-                    Reload
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Extensions" columns={['Extension', 'State', 'Runs', 'Provides']} action="Reload">
+        {(loaded.value.value ?? []).map(({ id, state, shipped, tier, version, provides }) => (
+          <tr key={id}>
+            <td>
+              {id} <span class="muted">{version}</span>
+              {!shipped && <span class="chip">yours</span>}
+            </td>
+            <td class={state === 'failed' ? 'bad' : ''}>{state}</td>
+            <td>{tier === 'in_process' ? 'in the kernel' : 'in a process'}</td>
+            <td class="muted">{provides.join(', ')}</td>
+            <td>
+              <button type="button" class="quiet" aria-label={`Reload ${id}`} onClick={() => void reload(id)}>
+                Reload
+              </button>
+            </td>
+          </tr>
+        ))}
+      </Table>
     </>
   );
 }

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { Table } from '../parts/table.tsx';
 import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 
@@ -52,36 +53,23 @@ export function Users(): VNode {
           Shown only now: <code>{made}</code> <CopyButton text={made} />
         </p>
       )}
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Who</th>
-            <th scope="col">What</th>
-            <th scope="col">May</th>
-            <th scope="col">Ends</th>
-            <th scope="col">
-              <span class="unseen">Revoke</span>
-            </th>
+      <Table label="Tokens and sessions" columns={['Who', 'What', 'May', 'Ends']} action="Revoke">
+        {(loaded.value.value ?? []).map(({ id, kind, user, role, may, expires }) => (
+          <tr key={id}>
+            <td>
+              {user} <span class="muted">{role}</span>
+            </td>
+            <td>{kind}</td>
+            <td>{may}</td>
+            <td>{expires === null ? 'when it is revoked' : new Date(expires).toLocaleDateString()}</td>
+            <td>
+              <button type="button" class="quiet" aria-label={`Revoke ${kind} ${id}`} onClick={() => void revoke(id)}>
+                Revoke
+              </button>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {(loaded.value.value ?? []).map(({ id, kind, user, role, may, expires }) => (
-            <tr key={id}>
-              <td>
-                {user} <span class="muted">{role}</span>
-              </td>
-              <td>{kind}</td>
-              <td>{may}</td>
-              <td>{expires === null ? 'when it is revoked' : new Date(expires).toLocaleDateString()}</td>
-              <td>
-                <button type="button" class="quiet" aria-label={`Revoke ${kind} ${id}`} onClick={() => void revoke(id)}>
-                  Revoke
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+        ))}
+      </Table>
     </>
   );
 }

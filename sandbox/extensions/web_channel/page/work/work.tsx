@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
+import { Table } from '../parts/table.tsx';
 import { followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
@@ -115,53 +116,38 @@ export function Work(): VNode {
           Only what has not ended
         </label>
       </div>
-      {rows.length === 0 ? <p class="muted">Nothing goes on.</p> : <Table rows={rows} cancel={(path) => void cancel(path)} />}
+      {rows.length === 0 ? <p class="muted">Nothing goes on.</p> : <Rows rows={rows} cancel={(path) => void cancel(path)} />}
     </main>
   );
 }
 
-function Table({ rows, cancel }: { readonly rows: readonly Row[]; cancel(path: string): void }): VNode {
+function Rows({ rows, cancel }: { readonly rows: readonly Row[]; cancel(path: string): void }): VNode {
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Work">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Kind</th>
-            <th scope="col">What</th>
-            <th scope="col">State</th>
-            <th scope="col">When</th>
-            <th scope="col">
-              <span class="unseen">End it</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={`${row.kind} ${row.id}`}>
-              <td>{row.kind}</td>
-              <td>
-                {row.href === null ? (
-                  row.what
-                ) : (
-                  <a href={row.href} onClick={followLink}>
-                    {row.what}
-                  </a>
-                )}
-              </td>
-              <td class={row.state === 'dead' || row.state === 'failed' || row.state === 'error' ? 'bad' : ''}>{row.state}</td>
-              <td>{row.at === 0 ? '' : new Date(row.at).toLocaleString()}</td>
-              <td>
-                {row.cancel !== null && (
-                  <button type="button" class="quiet" aria-label={`End ${row.what}`} onClick={() => cancel(row.cancel as string)}>
-                    End
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Work" columns={['Kind', 'What', 'State', 'When']} action="End it">
+      {rows.map((row) => (
+        <tr key={`${row.kind} ${row.id}`}>
+          <td>{row.kind}</td>
+          <td>
+            {row.href === null ? (
+              row.what
+            ) : (
+              <a href={row.href} onClick={followLink}>
+                {row.what}
+              </a>
+            )}
+          </td>
+          <td class={row.state === 'dead' || row.state === 'failed' || row.state === 'error' ? 'bad' : ''}>{row.state}</td>
+          <td>{row.at === 0 ? '' : new Date(row.at).toLocaleString()}</td>
+          <td>
+            {row.cancel !== null && (
+              <button type="button" class="quiet" aria-label={`End ${row.what}`} onClick={() => cancel(row.cancel as string)}>
+                End
+              </button>
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
