@@ -177,6 +177,8 @@ export interface ChannelMessage {
   readonly key?: string;
   readonly text: string;
   readonly kind: string;
+  /** Whom it concerns, where that is known. */
+  readonly userId?: string;
   readonly threadId?: string;
   /** The question for `pith approvals`: a channel that shows it already need not show it again. */
   readonly approvalId?: string;

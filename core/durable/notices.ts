@@ -78,12 +78,12 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
       const event = journal.deliveries.event(handler, Number(id));
       if (event !== null && event.at <= clock.now() - DAY_MS) return;
       if (topic === 'approval.requested') return ask(payload as unknown as TopicMap['approval.requested'], signal);
-      const { text, kind, target, threadId } = payload as unknown as TopicMap['notify'];
-      await send({ text, kind, ...(threadId === null ? {} : { threadId }) }, target, signal);
+      const { text, kind, target, threadId, userId } = payload as unknown as TopicMap['notify'];
+      await send({ text, kind, ...(userId === null ? {} : { userId }), ...(threadId === null ? {} : { threadId }) }, target, signal);
     },
   };
 }
 
-function questionOf({ threadId, approvalId }: TopicMap['approval.requested'], text: string): ChannelMessage {
-  return { kind: 'approval', text, threadId, approvalId };
+function questionOf({ threadId, approvalId, userId }: TopicMap['approval.requested'], text: string): ChannelMessage {
+  return { kind: 'approval', text, userId, threadId, approvalId };
 }

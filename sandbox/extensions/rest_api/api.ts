@@ -1,4 +1,4 @@
-import { Conversations, type ExtensionContext, PithError } from 'pith';
+import { type ChannelMessage, Conversations, type ExtensionContext, PithError } from 'pith';
 import type { Route, RouteAnswer, RouteRequest } from 'pith/http';
 import { CommandRoutes } from './commands/command-routes.ts';
 import { descriptionRoute } from './commands/openapi.ts';
@@ -6,6 +6,7 @@ import { uploadRoute } from './commands/uploads.ts';
 import { approvalRoutes } from './conversations/approvals.ts';
 import { eventRoutes } from './conversations/events.ts';
 import { Feed } from './conversations/feed.ts';
+import { Notices } from './conversations/notices.ts';
 import { LiveTurns } from './conversations/live-turns.ts';
 import { apiTables } from './conversations/tables.ts';
 import { threadRoutes } from './conversations/threads.ts';
@@ -20,6 +21,7 @@ export class Api {
   readonly #commands: CommandRoutes;
   readonly #byName: ReadonlyMap<string, ApiRoute>;
   readonly #feed: Feed;
+  readonly #notices: Notices;
   readonly #repeated: RepeatedRequests;
 
   constructor(context: ExtensionContext) {
@@ -28,12 +30,14 @@ export class Api {
     const turns = new LiveTurns(context, conversations);
     const threads = new OwnedThreads(tables, context.clock, conversations);
     this.#feed = new Feed({ tables, context, conversations, turns });
+    this.#notices = new Notices(tables, context.clock, this.#feed);
     this.#repeated = new RepeatedRequests(tables, context.clock);
     const ports = { context, conversations, turns, threads };
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),
       ...eventRoutes(this.#feed),
+      ...this.#notices.routes(),
       meRoute(context),
       uploadRoute(context),
       descriptionRoute(() => this.#described()),
@@ -55,6 +59,10 @@ export class Api {
     const asked = { ...request, caller, body, query };
     if (this.#commands.isShownOnce(request.route)) return this.#commands.answer(asked);
     return this.#repeated.answer(asked, (each) => (route ?? this.#commands).answer(each));
+  }
+
+  deliver(message: ChannelMessage, target: string): Promise<string> {
+    return this.#notices.deliver(message, target);
   }
 
   async #described(): Promise<readonly Route[]> {

@@ -1,9 +1,10 @@
 import { oncePromised } from '@pith/promises';
-import { type ExtensionContext, Places, type ServiceProvider } from 'pith';
+import { type ChannelMessage, type ChannelProvider, type ExtensionContext, Places, type ServiceProvider } from 'pith';
 import { RouteProvider } from 'pith/http';
 
 /** What a page or a program does over HTTP below `/api`. */
-export default class RestApi implements ServiceProvider {
+export default class RestApi implements ServiceProvider, ChannelProvider {
+  readonly kinds = ['web'];
   readonly #api = oncePromised(async () => {
     const { Api } = await import('./api.ts');
     return new Api(this.context);
@@ -14,6 +15,11 @@ export default class RestApi implements ServiceProvider {
       routes: async () => (await this.#api()).routes(),
       answer: async (request) => (await this.#api()).answer(request),
     });
+  }
+
+  /** To pages. */
+  async deliver(message: ChannelMessage, target: string): Promise<string> {
+    return (await this.#api()).deliver(message, target);
   }
 
   /** Keeps what changes for those who watch. */

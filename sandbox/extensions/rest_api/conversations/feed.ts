@@ -9,14 +9,14 @@ import { type ApiTables, DAY_MS } from './tables.ts';
 
 export interface FeedPorts {
   readonly tables: ApiTables;
-  readonly context: Pick<ExtensionContext, 'clock' | 'events' | 'logger'>;
+  readonly context: Pick<ExtensionContext, 'clock' | 'events' | 'id' | 'logger'>;
   readonly conversations: Remote<Conversations>;
   readonly turns: LiveTurns;
 }
 
 /** What changed: not what it is now, which its reader asks for. `userId` null: everybody may see it. */
 interface Change {
-  readonly kind: 'thread' | 'approval' | 'agent' | 'extension' | 'skill';
+  readonly kind: 'thread' | 'approval' | 'notice' | 'agent' | 'extension' | 'skill';
   /** Of an approval: its thread. Empty: any of them may have changed. */
   readonly id: string;
   readonly userId: string | null;
@@ -57,7 +57,7 @@ export class Feed {
   async run(signal: AbortSignal): Promise<void> {
     const { context, turns } = this.ports;
     const { events, clock, logger } = context;
-    const everybody = (kind: Change['kind'], id: string): void => void this.#add([{ kind, id, userId: null }]).catch(failed);
+    const everybody = (kind: Change['kind'], id: string): void => void this.add([{ kind, id, userId: null }]).catch(failed);
     const failed = (error: unknown): void => logger.warn('a change was not kept', { reason: messageOf(error) });
     const offs = [
       turns.listen((userId, frame) => this.#notify(userId, frame)),
@@ -68,12 +68,12 @@ export class Feed {
       events.handle(
         skillsChanged,
         ({ added, changed, removed }) =>
-          void this.#add([...added, ...changed, ...removed].map((id) => ({ kind: 'skill', id, userId: null }))).catch(failed),
+          void this.add([...added, ...changed, ...removed].map((id) => ({ kind: 'skill', id, userId: null }))).catch(failed),
       ),
     ];
     try {
       // What changed before this process is not known one by one.
-      await this.#add((['extension', 'agent', 'skill'] as const).map((kind) => ({ kind, id: '', userId: null })));
+      await this.add((['extension', 'agent', 'skill'] as const).map((kind) => ({ kind, id: '', userId: null })));
       while (!signal.aborted) {
         await this.#look().catch(failed);
         await (this.#subscribers.size > 0 ? clock.sleep(LOOK_MS, signal) : this.#somebody(signal)).catch(() => undefined); // it ends
@@ -91,6 +91,8 @@ export class Feed {
     const subscriber = { userId, outbox: new Outbox(MOST_BYTES) };
     this.#subscribers.add(subscriber);
     this.#subscribed();
+    const { events: published, id } = this.ports.context;
+    published.publish('channel.opened', { extensionId: id });
     try {
       await this.#look();
       const name = await this.#name();
@@ -114,7 +116,13 @@ export class Feed {
     }
   }
 
-  #add(changes: readonly Change[]): Promise<void> {
+  /** Whether a page or a program of this user reads this process's events now. */
+  isRead(by: string): boolean {
+    return [...this.#subscribers].some(({ userId }) => userId === by);
+  }
+
+  /** Writes these down, and notifies of them. */
+  add(changes: readonly Change[]): Promise<void> {
     this.#added.push(...changes);
     return this.#look();
   }

@@ -13,6 +13,15 @@ interface Tables {
   rest_api__marks: { readonly name: string; readonly value: string };
   /** Threads that have an id and no message yet. */
   rest_api__begun: { readonly thread: string; readonly user_id: string; readonly at: number };
+  /** What people were told outside of turns, until they dismiss it. */
+  rest_api__notices: {
+    readonly id: string;
+    readonly at: number;
+    readonly user_id: string;
+    readonly kind: string;
+    readonly text: string;
+    readonly thread: string | null;
+  };
   /** Answers to requests with an `Idempotency-Key`. */
   rest_api__answers: { readonly request: string; readonly digest: string; readonly answer: string; readonly at: number };
 }
@@ -27,6 +36,10 @@ const MIGRATIONS: readonly Migration[] = [
     'CREATE TABLE rest_api__begun (thread text PRIMARY KEY, user_id text NOT NULL, at bigint NOT NULL)',
     'CREATE TABLE rest_api__answers (request text PRIMARY KEY, digest text NOT NULL, answer text NOT NULL, at bigint NOT NULL)',
     'CREATE INDEX rest_api__answers_at ON rest_api__answers (at)',
+  ],
+  [
+    'CREATE TABLE rest_api__notices (id text PRIMARY KEY, at bigint NOT NULL, user_id text NOT NULL, kind text NOT NULL, text text NOT NULL, thread text)',
+    'CREATE INDEX rest_api__notices_user ON rest_api__notices (user_id, at)',
   ],
 ];
 

@@ -109,7 +109,7 @@ async function send(context: Context, run: Run, { key, text: result, target, thr
     return;
   }
   const channel = channelFor(target, await channelsOf(context));
-  await channel.deliver({ key, text, kind: 'run', ...(threadId === null ? {} : { threadId }) }, target);
+  await channel.deliver({ key, text, kind: 'run', userId: run.actsAs, ...(threadId === null ? {} : { threadId }) }, target);
 }
 
 /** The channels that there are, with their kinds: code of one that was not needed yet is loaded for that. One that cannot run is left out. */

@@ -2,6 +2,7 @@ import type { ComponentType, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { allowNotifications, mayNotify, openQuestions, watchAttention } from './attention.ts';
 import { Confirmation } from './parts/confirm.tsx';
+import { Notices } from './parts/notices.tsx';
 import { followLink, place } from './router.ts';
 import { followEvents, isConnected } from './server/events.ts';
 import { begin, person, signOut } from './server/session.ts';
@@ -60,6 +61,7 @@ export function Page(): VNode | null {
         </button>
       </header>
       {view !== undefined && <Lazy key={view.path} load={view.load} />}
+      <Notices />
       <Confirmation />
     </div>
   );

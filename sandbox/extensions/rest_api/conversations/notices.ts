@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { type ChannelMessage, type Clock, PithError, z } from 'pith';
+import { type ApiRoute, apiRoute } from '../route.ts';
+import type { Feed } from './feed.ts';
+import { type ApiTables, DAY_MS } from './tables.ts';
+
+const LOCAL = 'local';
+const KEPT_MS = 30 * DAY_MS;
+const MOST = 100;
+
+/** What a person is told outside of turns: kept until they dismiss it, for a page that they have open or open later. */
+export class Notices {
+  constructor(
+    private readonly tables: ApiTables,
+    private readonly clock: Pick<Clock, 'now'>,
+    private readonly feed: Pick<Feed, 'add' | 'isRead'>,
+  ) {}
+
+  /**
+   * `target`: `web:NAME`, or `web` for whom the message concerns. The person at the terminal is reached here only while a page is open,
+   * because a terminal may be opened next. Rejects `provider_unavailable` otherwise.
+   */
+  async deliver({ key, kind, text, threadId, userId, approvalId }: ChannelMessage, target: string): Promise<string> {
+    const named = target.startsWith('web:') ? target.slice(4) : null;
+    const to = named ?? userId ?? LOCAL;
+    if (named === null && to === LOCAL && !this.feed.isRead(LOCAL))
+      throw new PithError('provider_unavailable', 'no page is open to show this', { cure: 'open one: pith web' });
+    if (approvalId !== undefined) return approvalId; // the page asks it in its conversation
+    const id = key ?? randomUUID();
+    const at = this.clock.now();
+    await this.tables.write((db) => [
+      db
+        .insertInto('rest_api__notices')
+        .values({ id, at, user_id: to, kind, text, thread: threadId ?? null })
+        .onConflict((each) => each.doNothing()),
+      db.deleteFrom('rest_api__notices').where('at', '<', at - KEPT_MS),
+    ]);
+    await this.feed.add([{ kind: 'notice', id, userId: to }]);
+    return id;
+  }
+
+  routes(): readonly ApiRoute[] {
+    return [
+      apiRoute(
+        {
+          method: 'GET',
+          path: '/api/notices',
+          need: 'user',
+          summary: 'List what you were told outside of conversations and have not dismissed, newest first',
+          result: z.strictObject({
+            notices: z.array(
+              z.strictObject({
+                id: z.string(),
+                at: z.string().meta({ format: 'date-time' }),
+                kind: z.string(),
+                text: z.string(),
+                threadId: z.string().nullable(),
+              }),
+            ),
+          }),
+        },
+        async ({ caller: { userId } }) => ({ status: 200, json: { notices: await this.#of(userId) } }),
+      ),
+      apiRoute(
+        {
+          method: 'DELETE',
+          path: '/api/notices/{id}',
+          need: 'user',
+          summary: 'Dismiss a notice',
+          result: z.strictObject({ dismissed: z.string() }),
+        },
+        async ({ caller: { userId }, params }) => {
+          const id = params['id'] as string;
+          if (!(await this.#dismiss(id, userId)))
+            throw new PithError('notice_unknown', `there is no notice '${id}'`, { cure: 'list them: GET /api/notices' });
+          return { status: 200, json: { dismissed: id } };
+        },
+      ),
+    ];
+  }
+
+  async #of(userId: string) {
+    const rows = await this.tables.all((db) =>
+      db
+        .selectFrom('rest_api__notices')
+        .select(['id', 'at', 'kind', 'text', 'thread'])
+        .where('user_id', '=', userId)
+        .orderBy('at', 'desc')
+        .limit(MOST),
+    );
+    return rows.map(({ at, thread, ...row }) => ({ ...row, at: new Date(Number(at)).toISOString(), threadId: thread }));
+  }
+
+  /** Another page of this person shows it no longer either. */
+  async #dismiss(id: string, userId: string): Promise<boolean> {
+    const mine = (db: Parameters<Parameters<ApiTables['all']>[0]>[0]) =>
+      db.selectFrom('rest_api__notices').select('id').where('id', '=', id).where('user_id', '=', userId);
+    if ((await this.tables.first(mine)) === null) return false;
+    await this.tables.write((db) => [db.deleteFrom('rest_api__notices').where('id', '=', id).where('user_id', '=', userId)]);
+    await this.feed.add([{ kind: 'notice', id, userId }]);
+    return true;
+  }
+}

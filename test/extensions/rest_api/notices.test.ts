@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { apiKernel, upTo, type ApiKernel } from './api-kernel.ts';
+
+/** An extension that tells people what it is told to. */
+const files = {
+  'extensions/bell/manifest.yaml': '{id: bell, entrypoint: main.ts, provides: [tool], events: {publishes: [notify]}}',
+  'extensions/bell/main.ts': `import { defineTool, z } from 'pith';
+export default class {
+  constructor(context) { this.context = context; }
+  getTools() {
+    const input = z.object({ text: z.string(), userId: z.string().nullable(), target: z.string().nullable() });
+    const execute = async ({ text, userId, target }) => {
+      await this.context.events.publish('notify', { v: 1, kind: 'bell', text, userId, target, threadId: null });
+      return 'rung';
+    };
+    return [defineTool({ name: 'ring', description: 'Tells somebody.', input, execute })];
+  }
+}
+`,
+  'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [bell] }\n',
+};
+
+const ring = (text: string, userId: string | null, target: string | null = null) => [
+  { calls: [{ name: 'ring', input: { text, userId, target } }] },
+  { text: 'done' },
+];
+
+const listed = async (api: ApiKernel, token: string) =>
+  ((await api.request('/api/notices', { token })).json as { readonly notices: readonly { readonly id: string; readonly text: string }[] })
+    .notices;
+
+const isNotice = ({ data }: { readonly data: Readonly<Record<string, unknown>> }) => data['kind'] === 'notice';
+
+describe('what people are told outside of conversations', () => {
+  it('W5 W16 reaches whom it concerns, waits for them over a restart, and goes when they dismiss it', async () => {
+    const api = await apiKernel([...ring('The report is there.', 'ann'), ...ring('For you by name.', null, 'web:ann')], { files });
+    const [ann, bob] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'bob' })];
+    const stream = await api.events('/api/events', { token: ann });
+    await api.pith.run('ring it');
+    await upTo(stream, isNotice);
+    stream.leave();
+    await api.pith.run('ring it by name');
+    const again = await api.events('/api/events', { token: ann });
+    const texts = async () => (await listed(api, ann)).map(({ text }) => text);
+    await expect.poll(texts).toEqual(['For you by name.', 'The report is there.']);
+    again.leave();
+    expect(await listed(api, bob)).toEqual([]);
+    await api.restart();
+    const [first, second] = await listed(api, ann);
+    const dismiss = (token: string, id = '') => api.request(`/api/notices/${encodeURIComponent(id)}`, { method: 'DELETE', token });
+    const [foreign, unknown] = [await dismiss(bob, first?.id), await dismiss(bob, 'nothing')];
+    expect([foreign.status, foreign.text.replace(first?.id ?? '-', 'nothing')]).toEqual([404, unknown.text]);
+    expect((await dismiss(ann, first?.id)).status).toBe(200);
+    expect(await listed(api, ann)).toEqual([second]);
+  });
+
+  it('W1 W16 waits for the person at the terminal until a page is open, since a terminal may be next', async () => {
+    const api = await apiKernel(ring('Look here.', null), { files });
+    const token = await api.token({ userId: 'local', role: 'admin' });
+    await api.pith.run('ring it');
+    expect(await listed(api, token)).toEqual([]);
+    const stream = await api.events('/api/events', { token });
+    await upTo(stream, isNotice);
+    stream.leave();
+    expect(await listed(api, token)).toMatchObject([{ text: 'Look here.', kind: 'bell', threadId: null }]);
+  });
+});
