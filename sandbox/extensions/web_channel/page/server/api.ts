@@ -30,14 +30,17 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /** Asks the server. Rejects with `ApiError`. */
 export async function ask<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   const isFile = body instanceof Blob;
+  // Most routes that delete take no body, and refuse one.
+  const isSent = method !== 'GET' && (method !== 'DELETE' || body !== undefined);
   const answer = await fetch(path, {
     method,
     ...(signal === undefined ? {} : { signal }),
     headers: {
       'x-pith-page': pageValue(),
-      ...(method === 'GET' ? {} : { 'content-type': isFile ? body.type : 'application/json', 'idempotency-key': crypto.randomUUID() }),
+      ...(method === 'GET' ? {} : { 'idempotency-key': crypto.randomUUID() }),
+      ...(isSent ? { 'content-type': isFile ? body.type : 'application/json' } : {}),
     },
-    ...(method === 'GET' ? {} : { body: isFile ? body : JSON.stringify(body ?? {}) }),
+    ...(isSent ? { body: isFile ? body : JSON.stringify(body ?? {}) } : {}),
   }).catch(() => {
     const cure = 'start it with: pith serve';
     throw new ApiError({ status: 0, code: 'unreachable', message: 'Pith does not answer', cure, answer: {} });

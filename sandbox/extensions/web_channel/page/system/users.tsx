@@ -30,7 +30,7 @@ export function Users(): VNode {
     again();
   };
   const revoke = async (id: string): Promise<void> => {
-    await ask('DELETE', `/api/tokens/${encodeURIComponent(id)}`).catch(failed);
+    await ask('DELETE', `/api/tokens/${encodeURIComponent(id)}`, {}).catch(failed);
     again();
   };
   return (
