@@ -1,85 +1,17 @@
-import { existsSync, writeFileSync } from 'node:fs';
-import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import type { ScriptedStep } from 'pith/testing';
-import { HttpUsers } from 'pith/http';
+import { writeFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
 import { gate, until } from '../../waiting.ts';
 import { zipOf } from '../skill_install/zip-writer.ts';
-import { apiKernel, type ApiKernel } from '../rest_api/api-kernel.ts';
-
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file));
-const SKILL = `---
-name: letters
-description: Write a letter. <img src=x onerror="window.harmed = 1"> Use when somebody wants a letter.
----
-
-# Letters <script>window.harmed = 1</script>
-
-[click](javascript:window.harmed=1) ![far](https://far.example/picture.png) <b>bold</b>
-`;
+import { describePage, openPage, say, SKILL, violations } from './browser.ts';
 
 const CITY = { name: 'city', type: 'string', required: true, choices: ['Rome', 'Oslo'] };
 const TIMES = { name: 'times', type: 'int', default: 1 };
 
-let browser: Browser;
-
-interface OpenPage {
-  readonly api: ApiKernel;
-  readonly page: Page;
-  /** What went wrong in the page, or was asked of other hosts. */
-  readonly faults: readonly string[];
-}
-
-/** The page in a browser, signed in as the person at the terminal. */
-async function openPage(script: readonly ScriptedStep[] = [], width = 1280): Promise<OpenPage> {
-  const ofSkills = ['skill_registry', 'skill_install', 'skill_proposals', 'skill_search'];
-  const only = ['http', 'rest_api', 'web_channel', ...ofSkills, 'saved_skills', 'task_engine', 'scheduler'];
-  const api = await apiKernel(script, { only, files: { 'skills/letters/SKILL.md': SKILL } });
-  const context = await browser.newContext({ viewport: { width, height: 800 } });
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
-  const faults: string[] = [];
-  page.on('pageerror', ({ message }) => void faults.push(message));
-  page.on('console', (said) => void (said.type() === 'error' && faults.push(said.text())));
-  page.on('request', (request) => void (request.url().startsWith(`http://127.0.0.1:`) || faults.push(request.url())));
-  await api.port();
-  const users = api.pith.kernel.host.providers.remote('http', HttpUsers);
-  await page.goto((await users?.signInAddress()) ?? '');
-  await page.getByRole('textbox', { name: 'Message' }).waitFor();
-  return { api, page, faults };
-}
-
-const say = async (page: Page, text: string): Promise<void> => {
-  await page.getByRole('textbox', { name: 'Message' }).fill(text);
-  await page.keyboard.press('Enter');
-};
-
-/** What the checker of accessibility finds against WCAG 2.2 AA. */
-async function violations(page: Page): Promise<readonly string[]> {
-  // The page's own policy lets nobody add a script, so the checker is evaluated beside it.
-  await page.evaluate(axe.source);
-  return page.evaluate(async () => {
-    const axe = (
-      globalThis as unknown as { axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
-    ).axe;
-    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-    const found = await axe.run({ runOnly: { type: 'tag', values: tags } });
-    return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-  });
-}
-
-describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)', () => {
-  beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
-  });
-  afterAll(() => browser.close());
-
+describePage('the page', () => {
   it('W4 W11 W30 signs in by the address once, shows what an agent says and does, and takes the answer to a question by its key', async () => {
-    const { api, page, faults } = await openPage([
-      { text: 'I look first.', calls: [{ name: 'risk', input: {} }] },
-      { text: 'It is **done**: `did risk`.' },
-    ]);
+    const { api, page, faults } = await openPage({
+      script: [{ text: 'I look first.', calls: [{ name: 'risk', input: {} }] }, { text: 'It is **done**: `did risk`.' }],
+    });
     expect(new URL(page.url()).hash).toBe('');
     await say(page, 'Do it');
     await page.getByRole('region', { name: 'A question to you' }).waitFor();
@@ -98,7 +30,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
 
   it('W17 a turn goes on while the page is closed, and is there when it opens again', async () => {
     const open = gate();
-    const { page } = await openPage([async () => (await open.opened, { text: 'The end of it.' })]);
+    const { page } = await openPage({ script: [async () => (await open.opened, { text: 'The end of it.' })] });
     await say(page, 'Go');
     await page.getByText('Thinking').waitFor();
     const address = page.url();
@@ -110,9 +42,9 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
   });
 
   it('W7 W31 script, links and images in skills and answers do nothing', async () => {
-    const { page, faults } = await openPage([
-      { text: 'See <script>window.harmed=1</script> [it](javascript:window.harmed=1) ![x](https://far.example/x.png)' },
-    ]);
+    const { page, faults } = await openPage({
+      script: [{ text: 'See <script>window.harmed=1</script> [it](javascript:window.harmed=1) ![x](https://far.example/x.png)' }],
+    });
     await say(page, '<img src=x onerror="window.harmed=1">');
     await page.getByText('See <script>').waitFor();
     await page.goto(new URL('/skills/letters', page.url()).href);
@@ -125,7 +57,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
   });
 
   it('W10 W12 skills are listed, filtered and opened by keyboard, at 360 pixels, without a violation of WCAG 2.2 AA', async () => {
-    const { page, faults } = await openPage([], 360);
+    const { page, faults } = await openPage({ width: 360 });
     expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: 'Skills', exact: true }).press('Enter');
     await page.getByRole('link', { name: 'letters' }).waitFor();
@@ -158,7 +90,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
   });
 
   it('W13 W14 a saved skill is found by its tag and run by its form, and its run is followed to its result', async () => {
-    const { api, page, faults } = await openPage([{ text: 'Good morning, **Rome**!' }]);
+    const { api, page, faults } = await openPage({ script: [{ text: 'Good morning, **Rome**!' }] });
     const saved = { name: 'greet', description: 'Greets a city.', system_prompt: 'Greet.', tags: ['morning'], input_schema: [CITY, TIMES] };
     writeFileSync(`${api.pith.sandbox}/greet.yml`, JSON.stringify(saved));
     await api.pith.command(['saved', 'new', 'greet', '--file', `${api.pith.sandbox}/greet.yml`]);
@@ -178,7 +110,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
   });
 
   it('W11 W15 what the model sees is shown in parts; the system says that all is well; a token is made, shown once and revoked', async () => {
-    const { page, faults } = await openPage([{ text: 'Hello' }]);
+    const { page, faults } = await openPage({ script: [{ text: 'Hello' }] });
     await say(page, 'Good day');
     await page.getByText('Hello', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'What the model sees' }).click();
@@ -220,10 +152,12 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
 
   it('W16 W30 a connection that is cut while it streams goes on without a gap or a double, and two tabs agree', async () => {
     const [open, end] = [gate(), gate()];
-    const { api, page } = await openPage([
-      async () => (await open.opened, { text: ['One, '], calls: [{ name: 'act', input: {} }] }),
-      async () => (await end.opened, { text: 'two and three.' }),
-    ]);
+    const { api, page } = await openPage({
+      script: [
+        async () => (await open.opened, { text: ['One, '], calls: [{ name: 'act', input: {} }] }),
+        async () => (await end.opened, { text: 'two and three.' }),
+      ],
+    });
     await say(page, 'Count');
     await page.getByText('Thinking').waitFor();
     const other = await page.context().newPage();
@@ -248,7 +182,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
   });
 
   it('W11 W17 recipes and agents are completed, a conversation is renamed and deleted, and the title counts what waits', async () => {
-    const { page, faults } = await openPage([{ calls: [{ name: 'risk', input: {} }] }, { text: 'Then not.' }]);
+    const { page, faults } = await openPage({ script: [{ calls: [{ name: 'risk', input: {} }] }, { text: 'Then not.' }] });
     await page.getByRole('textbox', { name: 'Message' }).pressSequentially('ask @hel');
     await page.getByRole('option', { name: /@helper/u }).waitFor();
     expect(await violations(page)).toEqual([]);
@@ -259,6 +193,7 @@ describe.skipIf(CHROMIUM === undefined)('the page in a browser (needs chromium)'
     await until(async () => (await page.title()) === '(1) Pith');
     await page.getByRole('button', { name: 'No n', exact: true }).click();
     await until(async () => (await page.title()) === 'Pith');
+    await page.getByText('Then not.').waitFor(); // while a turn runs, nothing is renamed or deleted
     await page.getByText('More', { exact: true }).click();
     await page.getByRole('button', { name: 'Rename' }).click();
     await page.getByRole('textbox', { name: 'Title' }).fill('Of risks');

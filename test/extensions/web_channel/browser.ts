@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import type { ScriptedStep } from 'pith/testing';
+import { HttpUsers } from 'pith/http';
+import { apiKernel, type ApiKernel } from '../rest_api/api-kernel.ts';
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file));
+
+/** A skill whose texts try to run something in the page. */
+export const SKILL = `---
+name: letters
+description: Write a letter. <img src=x onerror="window.harmed = 1"> Use when somebody wants a letter.
+---
+
+# Letters <script>window.harmed = 1</script>
+
+[click](javascript:window.harmed=1) ![far](https://far.example/picture.png) <b>bold</b>
+`;
+
+let browser: Browser;
+
+/** Tests in a browser of their own; visibly skipped where no Chromium is installed. */
+export function describePage(name: string, tests: () => void): void {
+  describe.skipIf(CHROMIUM === undefined)(`${name} in a browser (needs chromium)`, () => {
+    beforeAll(async () => {
+      browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+    });
+    afterAll(() => browser.close());
+    tests();
+  });
+}
+
+export interface OpenPage {
+  readonly api: ApiKernel;
+  readonly page: Page;
+  /** What went wrong in the page, or was asked of other hosts. */
+  readonly faults: readonly string[];
+}
+
+export interface PageOptions {
+  readonly script?: readonly ScriptedStep[];
+  readonly width?: number;
+  readonly dark?: boolean;
+  /** Of the sandbox, beside the skill. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Extensions beside those of the page. */
+  readonly extensions?: readonly string[];
+}
+
+/** A page that nobody has opened yet. */
+export async function newPage({ width = 1280, dark = false }: Pick<PageOptions, 'width' | 'dark'> = {}): Promise<Omit<OpenPage, 'api'>> {
+  const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: dark ? 'dark' : 'light' });
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  const faults: string[] = [];
+  page.on('pageerror', ({ message }) => void faults.push(message));
+  page.on('console', (said) => void (said.type() === 'error' && faults.push(said.text())));
+  page.on('request', (request) => void (/^(?:http:\/\/127\.0\.0\.1:|blob:)/u.test(request.url()) || faults.push(request.url())));
+  return { page, faults };
+}
+
+/** The page in a browser, signed in as the person at the terminal. */
+export async function openPage({ script = [], files = {}, extensions = [], ...look }: PageOptions = {}): Promise<OpenPage> {
+  const ofSkills = ['skill_registry', 'skill_install', 'skill_proposals', 'skill_search'];
+  const only = ['http', 'rest_api', 'web_channel', ...ofSkills, 'saved_skills', 'task_engine', 'scheduler', ...extensions];
+  const api = await apiKernel(script, { only, files: { 'skills/letters/SKILL.md': SKILL, ...files } });
+  const { page, faults } = await newPage(look);
+  await api.port();
+  const users = api.pith.kernel.host.providers.remote('http', HttpUsers);
+  await page.goto((await users?.signInAddress()) ?? '');
+  await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  return { api, page, faults };
+}
+
+export const say = async (page: Page, text: string): Promise<void> => {
+  await page.getByRole('textbox', { name: 'Message' }).fill(text);
+  await page.keyboard.press('Enter');
+};
+
+/** What the checker of accessibility finds against WCAG 2.2 AA. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  // The page's own policy lets nobody add a script, so the checker is evaluated beside it.
+  await page.evaluate(axe.source);
+  return page.evaluate(async () => {
+    const axe = (
+      globalThis as unknown as { axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
+    ).axe;
+    const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+    const found = await axe.run({ runOnly: { type: 'tag', values: tags } });
+    return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  });
+}
