@@ -1,12 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
 import { expect, it, onTestFinished } from 'vitest';
 import { linesOf, runPith, startPith, type PithProcess } from './pith-process.ts';
 import { type AgentFile, agentFile, bare, extensionFiles } from './sandbox-files.ts';
-import { ownFolder, ownServer } from './until-test-ends.ts';
+import { freePort, ownFolder, ownServer } from './until-test-ends.ts';
 import { until } from '../waiting.ts';
 
 const RECORDER = extensionFiles('recorder', {
@@ -26,16 +24,6 @@ export default class {
 }
 `,
 });
-
-/** A port that nobody has now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 const startedIn = ({ out }: PithProcess) =>
   linesOf(out().slice(0, out().lastIndexOf('\n') + 1)).filter(({ type }) => type === 'started') as unknown as readonly {

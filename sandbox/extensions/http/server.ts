@@ -46,7 +46,7 @@ export async function runServer(context: Context, tokens: Tokens, signal: AbortS
     config,
     port: serve?.port ?? config.port,
     requests,
-    valid: async () => new Set((await tokens.list()).map(({ id }) => id)),
+    valid: () => tokens.usable(),
     clock,
     logger,
     async listening(port) {
