@@ -14,7 +14,7 @@ export async function generatedPages(root: string): Promise<ReadonlyMap<string, 
     ['docs/configuration.md', await configurationPage(root)],
     ['docs/commands.md', await commandsPage(root)],
     ['docs/glossary.md', await glossaryPage(root)],
-    ['docs/tools.md', toolsPage()],
+    ['docs/tools.md', await toolsPage(root)],
     ...architecturePage(root),
     ['sandbox/pith.sample.yaml', sampleSettings()],
   ]);

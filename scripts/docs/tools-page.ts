@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Tool } from '../../core/contract/index.ts';
 import { requirementsOf } from '../../core/kernel/index.ts';
 import { fileTool } from '../../sandbox/extensions/core_tools/file-tool.ts';
@@ -54,8 +56,8 @@ function shippedTools(): Readonly<Record<string, readonly Tool[]>> {
   };
 }
 
-/** The tools that ship, and which saved skills may name them. */
-export function toolsPage(): string {
+/** The page with the table of the tools that ship and of which saved skills may name them. */
+export async function toolsPage(root: string): Promise<string> {
   const rows = Object.entries(shippedTools()).flatMap(([extension, tools]) =>
     tools
       .toSorted((one, other) => (one.name < other.name ? -1 : 1))
@@ -65,14 +67,9 @@ export function toolsPage(): string {
         return `| \`${name}\` | \`${extension}\` | ${effect} | ${authors} | ${safeToShare ? 'yes' : 'no'} |`;
       }),
   );
-  return [...HEAD, ...rows, ''].join('\n');
+  const page = await readFile(path.join(root, 'docs/tools.md'), 'utf8');
+  return page.replace(TABLE, (_, start: string, end: string) => [start, ...HEAD, ...rows, end].join('\n'));
 }
 
-const HEAD = [
-  '# Tools that ship',
-  '',
-  'A script writes this table from the tools (`npm run docs`). A `read` tool changes nothing, an `idempotent` one may be called twice, a `write` one may not. The last two columns say who may name the tool in a [saved skill](saved-skills.md#share-safely), and whether others may then see that skill. A tool of yours that states neither is for administrators unless it only reads, and keeps its skill private. Tools of MCP servers state neither.',
-  '',
-  '| tool | extension | effect | authors | may be shared |',
-  '|---|---|---|---|---|',
-];
+const TABLE = /(<!-- tools:start -->)\n[^]*?(<!-- tools:end -->)/u;
+const HEAD = ['| tool | extension | effect | authors | may be shared |', '|---|---|---|---|---|'];

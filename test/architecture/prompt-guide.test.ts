@@ -4,7 +4,7 @@ import { read } from './repository.ts';
 import { listed } from './skill-text.ts';
 import { PROMPT_VARIABLES } from '../../core/agent/index.ts';
 
-const guide = read('docs/prompt-templates.md');
+const guide = read('docs/recipes.md');
 
 describe('the guide to prompt templates', () => {
   it('K41 lists every variable, and no other', () => {

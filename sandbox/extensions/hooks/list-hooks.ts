@@ -14,7 +14,7 @@ export function listHooks(hooks: readonly Hook[]): Command {
       );
       io.print(
         rows.length === 0
-          ? 'No hooks: add them to your settings under extensions.hooks, as in the example of docs/guards.md'
+          ? 'No hooks: add them to your settings under extensions.hooks, as in the example of docs/tools.md'
           : renderTable(rows, textColumns(['HOOK', 'ON', 'TOOLS', 'COMMAND']), widthOf(io)),
       );
     },

@@ -335,7 +335,7 @@ describe('a guard', () => {
 
   it.each(['in_process', 'process'] as const)('A3 the two examples do what their pages say: %s', async (isolation) => {
     const paths = exampleOf('sandbox/skills/extension-development/references/guard.md');
-    const audit = exampleOf('docs/guards.md');
+    const audit = exampleOf('docs/tools.md');
     const files = {
       'extensions/path_guard/manifest.yaml': paths.manifest,
       'extensions/path_guard/main.ts': paths.main,
