@@ -30,7 +30,7 @@ export async function configurationPage(root: string): Promise<string> {
   return `<!-- made from the schemas by npm run docs -->
 # Configuration
 
-Pith works without settings. It reports an unknown key or an invalid value with file, line and the nearest known key. A safeguard is never ignored: a slip of its name, such as \`skills.disable\` or \`isolaton\`, counts as that safeguard, and the narrowest value stands for one that cannot be read (\`enabled: flase\` is off, and switches no [guard](guards.md) off; \`isolation: proces\` is \`process\`). Every other mistake leaves the default.
+Pith works without settings. It reports an unknown key or an invalid value with file, line and the nearest known key. A safeguard is never ignored: a slip of its name, such as \`skills.disable\` or \`isolaton\`, counts as that safeguard, and the narrowest value stands for one that cannot be read (\`enabled: flase\` is off, and switches no [guard](tools.md#guards) off; \`isolation: proces\` is \`process\`). Every other mistake leaves the default.
 
 ## Where settings come from
 
