@@ -35,6 +35,36 @@ const extension = (id: string, provides: string, main: string) => ({
   [`extensions/${id}/manifest.yaml`]: `id: ${id}\nversion: 1.0.0\nentrypoint: main.ts\nprovides: [${provides}]\n`,
   [`extensions/${id}/main.ts`]: main,
 });
+/** Two lines for each call: when it is asked about, and when it has ended. */
+const AUDIT_LOG = extension(
+  'audit_log',
+  'guard',
+  `import { appendFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ExtensionContext, ToolGuard, ToolResult } from 'pith';
+
+type Call = Parameters<ToolGuard['beforeToolCall']>[0];
+
+export default class AuditLog implements ToolGuard {
+  constructor(private readonly context: ExtensionContext) {}
+
+  async beforeToolCall(call: Call) {
+    await this.#write(call, 'asked');
+    return null;
+  }
+
+  async afterToolCall(call: Call, result: ToolResult) {
+    await this.#write(call, result.ok ? 'ok' : result.error.code);
+  }
+
+  async #write({ tool, input, agents, turn, idempotencyKey }: Call, what: string): Promise<void> {
+    const at = new Date(this.context.clock.now()).toISOString();
+    const line = { at, what, call: idempotencyKey, tool, input, agents, user: turn.userId, channel: turn.channelId };
+    await appendFile(path.join(this.context.dataDirectory, 'calls.jsonl'), \`\${JSON.stringify(line)}\\n\`);
+  }
+}
+`,
+);
 const BASE = {
   ...extension('ext', 'tool', TOOLS),
   'agents/main/manifest.yaml': 'id: main\nversion: 1.0.0\nagent: { uses_tools: [ext] }\n',
@@ -333,35 +363,36 @@ describe('a guard', () => {
     expect(more).toEqual(['end helper done']);
   });
 
-  it.each(['in_process', 'process'] as const)('A3 the two examples do what their pages say: %s', async (isolation) => {
-    const paths = exampleOf('sandbox/skills/extension-development/references/guard.md');
-    const audit = exampleOf('docs/tools.md');
-    const files = {
-      'extensions/path_guard/manifest.yaml': paths.manifest,
-      'extensions/path_guard/main.ts': paths.main,
-      'extensions/audit_log/manifest.yaml': audit.manifest,
-      'extensions/audit_log/main.ts': audit.main,
-    };
-    const test = await guarded([call('change', { path: 'src/../Migrations/1.sql' }), { text: 'ok' }], { isolation, files });
-    const { results } = await test.run('go');
-    expect(results).toMatchObject([{ ok: false, error: { message: expect.stringContaining('only a person may change migrations') } }]);
-    expect(await one(test, 'look', { path: 'migrations/1.sql' })).toMatchObject({ ok: true });
-    expect(await one(test, 'change', { paths: ['.github/x.yml'] })).toMatchObject({ error: { code: 'approval_needed' } });
-    const text = await readFile(path.join(test.sandbox, 'data/extensions/audit_log/calls.jsonl'), 'utf8');
-    const lines = text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-    expect(lines.map(({ what, tool }) => `${String(what)} ${String(tool)}`)).toEqual([
-      'asked ext/change',
-      'denied ext/change',
-      'asked ext/look',
-      'ok ext/look',
-      'asked ext/change',
-      'approval_needed ext/change',
-    ]);
-    expect(lines[0]).toMatchObject({ agents: ['main'], user: 'tester', input: { path: 'src/../Migrations/1.sql' } });
-  });
+  it.each(['in_process', 'process'] as const)(
+    'A3 the example does what its page says, and another guard writes down each call with its end: %s',
+    async (isolation) => {
+      const paths = exampleOf('sandbox/skills/extension-development/references/guard.md');
+      const files = {
+        'extensions/path_guard/manifest.yaml': paths.manifest,
+        'extensions/path_guard/main.ts': paths.main,
+        ...AUDIT_LOG,
+      };
+      const test = await guarded([call('change', { path: 'src/../Migrations/1.sql' }), { text: 'ok' }], { isolation, files });
+      const { results } = await test.run('go');
+      expect(results).toMatchObject([{ ok: false, error: { message: expect.stringContaining('only a person may change migrations') } }]);
+      expect(await one(test, 'look', { path: 'migrations/1.sql' })).toMatchObject({ ok: true });
+      expect(await one(test, 'change', { paths: ['.github/x.yml'] })).toMatchObject({ error: { code: 'approval_needed' } });
+      const text = await readFile(path.join(test.sandbox, 'data/extensions/audit_log/calls.jsonl'), 'utf8');
+      const lines = text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+      expect(lines.map(({ what, tool }) => `${String(what)} ${String(tool)}`)).toEqual([
+        'asked ext/change',
+        'denied ext/change',
+        'asked ext/look',
+        'ok ext/look',
+        'asked ext/change',
+        'approval_needed ext/change',
+      ]);
+      expect(lines[0]).toMatchObject({ agents: ['main'], user: 'tester', input: { path: 'src/../Migrations/1.sql' } });
+    },
+  );
 
   it('A3 the path guard sees a folder in every field for a path and every header of a patch, and nowhere else', async () => {
     const { manifest, main } = exampleOf('sandbox/skills/extension-development/references/guard.md');

@@ -2,8 +2,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { fakeClock, recordEvents, scriptedModel, type ScriptedStep } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import type { Hook } from '../../../sandbox/extensions/hooks/config.ts';
 import { runHook } from '../../../sandbox/extensions/hooks/run-hook.ts';
+import { read } from '../../architecture/repository.ts';
+import { blocks } from '../../architecture/skill-text.ts';
 import { folderWith, kernelOf } from '../../places.ts';
 import { call } from '../../core/agent/world.ts';
 import { isAlive } from '../../core/process/hosts.ts';
@@ -71,6 +74,22 @@ describe('hooks', () => {
     expect(await test.kernel.doctor()).toMatchObject({ ok: true }); // and runs none
     expect(log()).toBe(before);
     expect((await test.command('hooks list')).text).toContain('protect  before_tool  ext/ch*  cat >>');
+  });
+
+  it('A3 those of the guide do what it says', async () => {
+    const [text = ''] = blocks(read('docs/tools.md'), 'yaml').filter((block) => block.includes('before_tool'));
+    const { no_lock_files, audit } = (parse(text) as { extensions: { hooks: Record<string, Hook> } }).extensions.hooks;
+    const { one, log } = await hooked({
+      audit: { ...audit, command: audit?.command.replace('~/calls.jsonl', 'LOG') },
+      no_lock_files: { ...no_lock_files, tools: ['change'] },
+    });
+    expect(await one('change', { path: 'src/a.ts' })).toMatchObject({ ok: true });
+    expect(await one('change', { path: 'package-lock.json' })).toMatchObject(refused('npm writes the lock file'));
+    const calls = log()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(calls).toMatchObject([{ tool_input: { path: 'src/a.ts' } }, { tool_input: { path: 'package-lock.json' } }]);
   });
 
   it('A3 one that cannot start or is late refuses what may change something, ends with all that it started, and a person hears of it once', async () => {
