@@ -8,6 +8,7 @@ import { eventRoutes } from './conversations/events.ts';
 import { Feed } from './conversations/feed.ts';
 import { LiveTurns } from './conversations/live-turns.ts';
 import { apiTables } from './conversations/tables.ts';
+import { QueuedMessages } from './conversations/queued-messages.ts';
 import { threadRoutes } from './conversations/threads.ts';
 import { OwnedThreads } from './conversations/owned-threads.ts';
 import { meRoute } from './me.ts';
@@ -19,13 +20,14 @@ export class Api {
   readonly #own: readonly ApiRoute[];
   readonly #commands: CommandRoutes;
   readonly #byName: ReadonlyMap<string, ApiRoute>;
+  readonly #turns: LiveTurns;
   readonly #feed: Feed;
   readonly #repeated: RepeatedRequests;
 
   constructor(context: ExtensionContext) {
     const conversations = context.use(Conversations);
     const tables = apiTables(context.database);
-    const turns = new LiveTurns(context, conversations);
+    const turns = (this.#turns = new LiveTurns(context, conversations, new QueuedMessages(tables)));
     const threads = new OwnedThreads(tables, context.clock, conversations);
     this.#feed = new Feed({ tables, context, conversations, turns });
     this.#repeated = new RepeatedRequests(tables, context.clock);
@@ -61,7 +63,9 @@ export class Api {
     return [...this.#own, ...(await this.#commands.described())];
   }
 
-  run(signal: AbortSignal): Promise<void> {
-    return this.#feed.run(signal);
+  /** Goes on with what waited, and keeps what changes, until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#turns.restore();
+    await this.#feed.run(signal);
   }
 }

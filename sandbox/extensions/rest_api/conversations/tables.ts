@@ -13,6 +13,8 @@ interface Tables {
   rest_api__marks: { readonly name: string; readonly value: string };
   /** Threads that have an id and no message yet. */
   rest_api__begun: { readonly thread: string; readonly user_id: string; readonly at: number };
+  /** Messages that wait in busy threads, in the order in which they came. */
+  rest_api__queued: { readonly place?: number; readonly thread: string; readonly key: string; readonly asked: string };
   /** Answers to requests with an `Idempotency-Key`. */
   rest_api__answers: { readonly request: string; readonly digest: string; readonly answer: string; readonly at: number };
 }
@@ -27,6 +29,9 @@ const MIGRATIONS: readonly Migration[] = [
     'CREATE TABLE rest_api__begun (thread text PRIMARY KEY, user_id text NOT NULL, at bigint NOT NULL)',
     'CREATE TABLE rest_api__answers (request text PRIMARY KEY, digest text NOT NULL, answer text NOT NULL, at bigint NOT NULL)',
     'CREATE INDEX rest_api__answers_at ON rest_api__answers (at)',
+  ],
+  [
+    'CREATE TABLE rest_api__queued (place integer PRIMARY KEY, thread text NOT NULL, key text NOT NULL, asked text NOT NULL, UNIQUE (thread, key))',
   ],
 ];
 
