@@ -1,6 +1,7 @@
 import { captureCommand } from '@pith/command-line';
 import { sha256 } from '@pith/plain-data';
 import {
+  codeOf,
   CommandProvider,
   type Conversations,
   type ExtensionContext,
@@ -11,11 +12,21 @@ import {
   z,
 } from 'pith';
 import type { RouteAnswer } from 'pith/http';
-import { type ApiRequest, type ApiRoute, apiRoute } from '../route.ts';
+import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.ts';
 import type { LiveTurn, LiveTurns } from './live-turns.ts';
 import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
 import { streamed } from './server-events.ts';
-import { choiceShape, count, flag, messageBody, openThreadShape, threadListShape, threadShape, turnResultShape } from './shapes.ts';
+import {
+  choiceShape,
+  count,
+  flag,
+  messageBody,
+  openThreadShape,
+  threadListShape,
+  threadShape,
+  traceShape,
+  turnResultShape,
+} from './shapes.ts';
 
 export interface ThreadPorts {
   readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'find'>;
@@ -89,6 +100,26 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
         const asked = { userId: caller.userId, signal, options: { text }, session: { threadId: id, agentId } };
         const { values } = await command(context, 'context', {}, asked);
         return { status: 200, json: values[0] as JsonValue };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'GET',
+        path: '/api/threads/{id}/trace',
+        need: 'user',
+        summary: 'Show what a turn did and when: model steps, tool calls, waits and called turns. Without `turn` the newest one',
+        query: z.strictObject({ turn: z.string().min(1).optional(), last: count(MOST, PAGE), all: flag() }),
+        result: traceShape(),
+      },
+      async ({ caller, params, query: { turn, last, all }, signal }) => {
+        const { id } = await threads.begun(params['id'] as string, caller, all);
+        const asked = { userId: caller.userId, signal, options: { last } };
+        const traced = await command(context, 'trace', { id: turn ?? id }, asked).catch((error: unknown) => {
+          throw codeOf(error, '') === 'thread_unknown' ? unknownTurn(turn) : error;
+        });
+        const found = traced.values[0] as { readonly threadId: string };
+        if (found.threadId !== id) throw unknownTurn(turn);
+        return { status: 200, json: plain(found) };
       },
     ),
     apiRoute(

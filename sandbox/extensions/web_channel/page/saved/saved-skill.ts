@@ -44,6 +44,8 @@ export interface Run {
   readonly output: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly history?: readonly { readonly at: number; readonly what: string }[];
+  /** Where it works. */
+  readonly thread: string;
 }
 
 /** `owner/name`, or the name of one that ships. */
