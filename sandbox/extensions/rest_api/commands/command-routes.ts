@@ -1,5 +1,6 @@
 import { type Command, CommandProvider, type ExtensionContext, messageOf, PithError, Places, z } from 'pith';
 import type { Route, RouteAnswer } from 'pith/http';
+import { machinePathsHidden } from '../machine-paths.ts';
 import type { ApiRequest } from '../route.ts';
 import { commandInput, inputSchema } from './command-schema.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
@@ -7,7 +8,7 @@ import { COMMAND_ROUTES, type CommandRoute } from './table.ts';
 
 type Ports = Pick<ExtensionContext, 'find' | 'use' | 'logger'>;
 
-/** What a person can type, a program can ask: routes that are answered by the commands of the kernel and of extensions. */
+/** What a person can type, a program can ask: routes that are answered by the commands of the kernel and of extensions. No answer has a path of this machine. */
 export class CommandRoutes {
   constructor(private readonly ports: Ports) {}
 
@@ -45,7 +46,8 @@ export class CommandRoutes {
     const { sandbox } = this.ports.use(Places);
     const { confirm = [] } = values as { readonly confirm?: readonly string[] };
     const asked = { userId: caller.userId, workingDirectory: sandbox, confirmed: route.asks === true ? confirm : null };
-    return answerOf(route, await runCommand(command, commandInput(command, route, { params, values }), asked, signal));
+    const outcome = await runCommand(command, commandInput(command, route, { params, values }), asked, signal);
+    return answerOf(route, machinePathsHidden(this.ports)(outcome));
   }
 
   /** By path. A provider that fails is left out and logged. */
