@@ -1,5 +1,4 @@
 import { captureCommand } from '@pith/command-line';
-import { sha256 } from '@pith/plain-data';
 import {
   codeOf,
   CommandProvider,
@@ -12,6 +11,7 @@ import {
   z,
 } from 'pith';
 import type { RouteAnswer } from 'pith/http';
+import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.ts';
 import type { LiveTurn, LiveTurns } from './live-turns.ts';
 import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
@@ -84,7 +84,7 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
           conversations.messages(owned.id, { ...given({ after, before }), limit }),
         );
         const thread = shownThread(owned);
-        return { status: 200, headers: { etag: tagOf(thread) }, json: plain({ thread, messages, live }) };
+        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages, live }) };
       },
     ),
     apiRoute(
@@ -264,10 +264,10 @@ function changingRoutes({ context, conversations, turns, threads }: ThreadPorts)
       async ({ caller, params, body: { title }, headers, signal }) => {
         const found = await idle(threads.begun(params['id'] as string, caller), turns);
         const wanted = headers['if-match'];
-        if (wanted !== undefined && wanted !== '*' && wanted !== tagOf(found)) return preconditionFailed();
+        if (wanted !== undefined && wanted !== '*' && wanted !== tagOf(found.title)) return preconditionFailed();
         await command(context, 'threads rename', { id: found.id, title: [title] }, { userId: caller.userId, signal });
         const thread = shownThread(await threads.of(found.id, caller));
-        return { status: 200, headers: { etag: tagOf(thread) }, json: plain({ thread }) };
+        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread }) };
       },
     ),
     apiRoute(
@@ -382,15 +382,6 @@ async function defaultAgent(context: ThreadPorts['context'], signal: AbortSignal
 function shownThread({ id, userId, conversation }: OwnedThread) {
   const nothing = { agentId: null, title: '', state: 'idle', createdAt: null, updatedAt: null, branchOf: null } as const;
   return conversation ?? { id, userId, ...nothing };
-}
-
-/** Of what two people may change at once. */
-function tagOf({ title }: { readonly title: string }): string {
-  return `"${sha256(title).slice(0, 16)}"`;
-}
-
-function preconditionFailed(): RouteAnswer {
-  return { status: 412, json: { error: { code: 'write_conflict', message: 'it has changed since you read it', cure: 'read it again' } } };
 }
 
 function policyOf({
