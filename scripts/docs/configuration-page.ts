@@ -79,8 +79,8 @@ ${Object.entries(ENVIRONMENT_SETTINGS)
 | \`PITH_SKILLS_<KEY>\` | \`skills.<key>\`, as JSON or plain text |
 | \`PITH_SANDBOX\` | the sandbox, where \`--sandbox\` does not |
 | \`PITH_USER\` | who gives commands and messages: the owner of [saved skills](saved-skills.md); default \`local\` |
-| \`PITH_MASTER_KEY\`, \`PITH_MASTER_KEY_OLD\` | the key that [seals what saved skills keep](encryption.md), and the former one; \`pith secrets set\` keeps them better |
-| \`PITH_TRUST\` | \`1\`: the sandbox is trusted for this process, as with \`--trust\`; see [Open what others made](trust.md) |
+| \`PITH_MASTER_KEY\`, \`PITH_MASTER_KEY_OLD\` | the key that [seals what saved skills keep](saved-skills.md#encryption), and the former one; \`pith secrets set\` keeps them better |
+| \`PITH_TRUST\` | \`1\`: the sandbox is trusted for this process, as with \`--trust\`; see [Trust and security](security.md) |
 | \`NO_COLOR\` | no colours |
 
 ## Manifest
@@ -100,7 +100,7 @@ ${keyTable(rowsOf(schemaOf(agentSkillsSchema())), AGENT_SKILLS)}
 
 ### The key \`triggers\` under \`agent:\`
 
-With it [a message brings the skills that it needs](triggers.md), and there is no catalog: \`triggers: {}\`.
+With it [a message brings the skills that it needs](skill-modes.md#triggers), and there is no catalog: \`triggers: {}\`.
 
 ${keyTable(rowsOf(schemaOf(agentKeySchema())), AGENT_TRIGGERS)}
 

@@ -47,7 +47,7 @@ export const SKILLS_SETTINGS: ReadonlyMap<string, string> = new Map([
   ],
   [
     'trust',
-    'Which changes of a trusted project source are asked about again: `ask` all, `auto` those of links, scripts and toolsets. See [Bring your skills](bring-your-skills.md).',
+    'Which changes of a trusted project source are asked about again: `ask` all, `auto` those of links, scripts and toolsets. See [Get skills](install-skills.md).',
   ],
   [
     'new_skills',

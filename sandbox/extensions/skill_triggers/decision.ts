@@ -86,7 +86,7 @@ function top(matches: readonly TriggerMatch[], most: number): readonly TriggerMa
   return matches.filter(({ mentioned }, index) => mentioned || index < most);
 }
 
-/** Phrases that ask what there is when a message contains them as whole words. docs/triggers.md lists them. */
+/** Phrases that ask what there is when a message contains them as whole words. docs/skill-modes.md has the common ones. */
 export const CAPABILITY_PHRASES: readonly string[] = [
   'what can you do',
   'what are you able to do',

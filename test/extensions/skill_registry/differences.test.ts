@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 
-const PAGES = ['docs/adr/0014-the-registry-of-skills.md', 'docs/bring-your-skills.md'];
+const PAGES = ['docs/adr/0014-the-registry-of-skills.md', 'docs/install-skills.md'];
 
 /** The cells of each row of a page's tables with three columns. */
 async function rowsOf(page: string): Promise<readonly (readonly string[])[]> {

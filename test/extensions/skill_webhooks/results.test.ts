@@ -229,7 +229,7 @@ describe('results that are sent to a webhook', () => {
   });
 
   it('M46 the example of the page takes a signed result, and nothing else', async () => {
-    const page = readFileSync('docs/webhooks.md', 'utf8');
+    const page = readFileSync('docs/saved-skills.md', 'utf8');
     const [, example = ''] = /```js\n([\s\S]*?)```/u.exec(page) ?? [];
     const port = await freePort();
     const origin = `http://127.0.0.1:${port}`;
