@@ -98,7 +98,7 @@ export async function commandsPage(root: string): Promise<string> {
 
 Inside the project \`npx pith\` is the local command; \`npm start\` is \`npx pith chat\`. The words of a command come first, options anywhere.
 
-[Output](scripting.md#output) and [exit codes](scripting.md#exit-codes) are the same for all.
+[Output](serve.md#output) and [exit codes](serve.md#exit-codes) are the same for all.
 
 ## Options of every command
 

@@ -85,7 +85,7 @@ ${Object.entries(ENVIRONMENT_SETTINGS)
 
 ## Manifest
 
-\`manifest.yaml\` of an agent; [Write an extension](write-an-extension.md#manifest) has all keys.
+\`manifest.yaml\` of an agent; [Manifest](../sandbox/skills/extension-development/SKILL.md#manifest) has all keys.
 
 ${keyTable(rowsOf(schemaOf(manifestSchema())), manifestMeanings(skill), ({ key }) => /^(?:id|name|version|description|enabled|agent|agent\..*)$/.test(key))}
 

@@ -19,7 +19,7 @@ async function filesIn(page: string): Promise<Record<string, string>> {
   );
 }
 
-it('U49 in a new project the tests of `pith init`, of `pith extensions new` and of the page pass and have the right types, by vitest itself', async () => {
+it('U49 in a new project the tests of `pith init`, of `pith extensions new` and of the pages pass and have the right types, by vitest itself', async () => {
   const { path: base } = await ownFolder();
   const cwd = path.join(base, 'mine');
   expect(await pithHere(['init', 'mine'], { cwd: base })).toMatchObject({ code: 0 });
@@ -30,8 +30,10 @@ it('U49 in a new project the tests of `pith init`, of `pith extensions new` and 
     const made = await pithHere(['extensions', 'new', `my_own_${kind}`, '--kind', kind], { cwd });
     expect(made).toMatchObject({ code: 0, out: expect.stringContaining(`npx vitest run test/my_own_${kind}.test.ts`) });
   }
-  const shown = await filesIn('docs/test-an-extension.md');
-  expect(Object.keys(shown)).toContain('test/stopwatch.test.ts');
+  const testing = await filesIn('sandbox/skills/extension-development/references/testing.md');
+  const writing = await filesIn('docs/write-an-extension.md');
+  const shown = { ...testing, ...writing };
+  expect(Object.keys(shown)).toEqual(expect.arrayContaining(['test/stopwatch.test.ts', 'test/dice.test.ts']));
   await putFiles(cwd, shown);
 
   const env = { PATH: process.env['PATH'], HOME: cwd };
@@ -40,6 +42,6 @@ it('U49 in a new project the tests of `pith init`, of `pith extensions new` and 
       .stdout;
   const tested = await program('vitest/vitest.mjs', 'run', '--reporter=json');
   const report = JSON.parse(tested) as object;
-  expect(report, tested).toMatchObject({ success: true, numPassedTests: KINDS.length + 3 });
+  expect(report, tested).toMatchObject({ success: true, numPassedTests: KINDS.length + 4 });
   expect(await program('typescript-7/bin/tsc', '-p', cwd)).toBe('');
 });

@@ -89,11 +89,12 @@ describe.skipIf(!BUILT)('commands in the pages (needs dist/build.json: npm run b
         .exec(readFileSync(path.join(ROOT, 'README.md'), 'utf8'))?.[1]
         ?.trimEnd()
         .split('\n') ?? [];
+    const [, said = ''] = /printf '(.+)\\n'/u.exec(transcript[0] ?? '') ?? [];
     folder = await projectFolder();
     const { code, out } = await pithHere(['chat', '--sandbox', path.join(ROOT, 'sandbox')], {
       cwd: folder.path,
       env: { ...OFFLINE, PITH_DATA_DIR: path.join(folder.path, 'data') },
-      input: 'review my extension for best practices\n',
+      input: `${said}\n`,
     });
     expect(code).toBe(0);
     const printed = out.replaceAll(ROOT, '…').trimEnd().split('\n');

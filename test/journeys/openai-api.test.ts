@@ -15,7 +15,7 @@ let folder: Folder;
 
 beforeEach(async () => {
   server = await startOpenAiServer();
-  const only = ['cli_channel', 'openai_compatible', 'http', 'program_turns', 'openai_api'];
+  const only = ['cli_channel', 'openai_compatible', 'http', 'program_turns', 'openai_api', 'mcp_server'];
   folder = await projectFolder({
     ...bare(only, { default_agent: 'keeper', approvals: { tools: ['kv/kv_set'] }, extensions: { kv: {} } }),
     'agents/keeper/manifest.yaml': agentFile('keeper', { uses_tools: ['kv'] }),
@@ -77,26 +77,35 @@ describe('the OpenAI-compatible interface of pith serve', () => {
     ).toHaveLength(2);
   });
 
-  it('W20 W30 the programs of the page run as they stand there', async () => {
+  it('W20 W22 W30 the programs of the page run as they stand there: curl, the package openai, an MCP client', async () => {
     const page = readFileSync('docs/programs.md', 'utf8');
-    const block = (language: string) =>
-      new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'mu').exec(page)![1]!.replaceAll('orchestrator', 'keeper');
+    const blocks = (language: string) =>
+      [...page.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gmu'))].map(([, text]) =>
+        text!.replaceAll('orchestrator', 'keeper'),
+      );
     const { token } = JSON.parse((await pithHere(['tokens', 'new', '--user', 'ada', '--json'], options())).out) as { token: string };
-    server.script({ text: 'Two.' }, { text: 'Two.' }, { text: 'It is the first.' });
+    server.script({ text: 'Two.' }, { text: 'Two.' }, { text: 'It is the first.' }, { text: 'Two, by MCP.' });
     const { base } = await serve();
     const env = { ...process.env, PITH_TOKEN: token };
-    const here = (text: string) => text.replaceAll('http://127.0.0.1:7484/v1', base);
+    const here = (text: string) => text.replaceAll('http://127.0.0.1:7484', new URL(base).origin);
     const run = promisify(execFile);
-    const { stdout } = await run('bash', ['-c', here(block('bash'))], { env });
+    const [curl, ...otherScripts] = blocks('bash');
+    const { stdout } = await run('bash', ['-c', here(curl!)], { env });
     expect(JSON.parse(stdout)).toMatchObject({ choices: [{ message: { content: 'Two.' } }] });
-    const file = path.resolve(`node_modules/.programs-${process.pid}.mjs`); // where it finds the client
-    onTestFinished(() => rm(file));
-    await writeFile(file, here(block('js')));
-    expect((await run(process.execPath, [file], { env })).stdout).toBe('Two.\nIt is the first.\n');
+    const [openai, mcp, ...otherPrograms] = blocks('js');
+    const program = async (text: string): Promise<string> => {
+      const file = path.resolve(`node_modules/.programs-${process.pid}.mjs`); // where it finds the clients
+      onTestFinished(() => rm(file, { force: true }));
+      await writeFile(file, here(text));
+      return (await run(process.execPath, [file], { env })).stdout;
+    };
+    expect(await program(openai!)).toBe('Two.\nIt is the first.\n');
     expect(
       bodies()
         .at(-1)!
         .messages.filter(({ role }) => role === 'user'),
     ).toHaveLength(2);
+    expect(await program(mcp!)).toBe('Two, by MCP.\n');
+    expect([...otherScripts, ...otherPrograms]).toEqual([]);
   });
 });

@@ -52,7 +52,7 @@ describe('conversations over HTTP', () => {
 
   it.skipIf(!HAS_PROGRAMS)('W21 the example of the page talks, with bash and curl (needs bash, curl and sed)', async () => {
     const api = await apiKernel([{ text: 'Hello from the page' }]);
-    const page = readFileSync('docs/serve.md', 'utf8');
+    const page = readFileSync('docs/programs.md', 'utf8');
     const [, example = ''] = /```console\n(url=[\s\S]*?)```/u.exec(page) ?? [];
     const script = example.replace('http://127.0.0.1:7484', `http://127.0.0.1:${await api.port()}`);
     const env = { ...process.env, TOKEN: await api.token({ userId: 'ann' }) };
