@@ -125,7 +125,7 @@ export class Feed {
 
   /** Whether a page or a program of this user reads this process's events now. */
   isRead(by: string): boolean {
-    return [...this.#subscribers].some(({ userId }) => userId === by);
+    return [...this.#subscribers].some(({ reader }) => reader.userId === by);
   }
 
   /** Writes these down, and notifies of them. */
