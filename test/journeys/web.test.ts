@@ -68,7 +68,7 @@ it('W1 pith web serves where nothing listens, opens the page signed in, and ends
 
   web.child.kill('SIGINT');
   expect((await web.ended).code).toBe(130);
-  await expect(fetch(new URL(first).origin)).rejects.toThrow();
+  await expect(fetch(new URL(first).origin)).rejects.toThrow('fetch failed');
 });
 
 it('W1 pith web prints the address where no program opens it, and ends its server with it', async () => {
@@ -79,7 +79,7 @@ it('W1 pith web prints the address where no program opens it, and ends its serve
   expect(await signIn(said)).toMatchObject({ userId: 'local' });
   web.child.kill('SIGTERM');
   await web.ended;
-  await expect(fetch(new URL(said).origin)).rejects.toThrow();
+  await expect(fetch(new URL(said).origin)).rejects.toThrow('fetch failed');
 });
 
 it('W1 pith web restarts its kernel after a crash, and opens no second page', async () => {
