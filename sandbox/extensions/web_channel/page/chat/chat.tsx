@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren, VNode } from 'preact';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { VNode } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { followLink, goTo, place } from '../router.ts';
 import { ask } from '../server/api.ts';
@@ -9,9 +9,11 @@ import { Composer } from './composer.tsx';
 import { ContextView } from './context-view.tsx';
 import { Conversation } from './conversation.ts';
 import { QuestionView } from './question-view.tsx';
-import type { Message, Thread } from './shapes.ts';
-import { Messages, OpenStep } from './step.tsx';
+import { Scrolled } from './scrolled.tsx';
+import type { Message } from './shapes.ts';
+import { OpenStep } from './step.tsx';
 import { ThreadActions } from './thread-actions.tsx';
+import { ThreadList } from './thread-list.tsx';
 
 interface Agent {
   readonly id: string;
@@ -26,38 +28,6 @@ export function Chat(): VNode {
       <ThreadList current={id ?? null} />
       {id === undefined || id === '' ? <NewConversation /> : <OpenConversation key={id} id={decodeURIComponent(id)} />}
     </div>
-  );
-}
-
-function ThreadList({ current }: { readonly current: string | null }): VNode {
-  const words = useSignal('');
-  const path = `/api/threads?limit=100${words.value.trim() === '' ? '' : `&text=${encodeURIComponent(words.value.trim())}`}`;
-  const [loaded] = useLoaded<{ readonly threads: readonly Thread[] }>(path, ({ data }) => data['kind'] === 'thread');
-  return (
-    <aside class="threads" aria-label="Conversations">
-      <a class="button" href="/chat" onClick={followLink}>
-        New conversation
-      </a>
-      <input
-        type="search"
-        placeholder="Search"
-        aria-label="Search conversations"
-        value={words.value}
-        onInput={({ currentTarget }) => (words.value = currentTarget.value)}
-      />
-      <Problem error={loaded.value.error} />
-      <ul>
-        {(loaded.value.value?.threads ?? []).map(({ id, title, state }) => (
-          <li key={id}>
-            <a href={`/chat/${encodeURIComponent(id)}`} onClick={followLink} aria-current={id === current ? 'page' : undefined}>
-              {title || id}
-              {state === 'running' && <span class="muted"> …</span>}
-              {state === 'awaiting_approval' && <span class="warn"> asks you</span>}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </aside>
   );
 }
 
@@ -100,7 +70,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
   useEffect(() => () => conversation.close(), [conversation]);
   const draft = useSignal('');
   const isContextOpen = useSignal(false);
-  const { messages, live, questions, notices, error, thread, hasOlder, isBusy } = conversation;
+  const { pages, error, thread, isBusy } = conversation;
   const edit = async ({ seq }: Message): Promise<void> => {
     const { id: made, text } = await conversation.branch(seq);
     drafts.set(made, text ?? '');
@@ -127,7 +97,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
       <header class="row">
         <h1>{thread.value?.title || 'Conversation'}</h1>
         <span class="muted">{thread.value?.agentId}</span>
-        {messages.value.length > 0 && (
+        {pages.value.length > 0 && (
           <button
             type="button"
             class="quiet"
@@ -137,35 +107,11 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
             What the model sees
           </button>
         )}
-        {thread.value !== null && messages.value.length > 0 && <ThreadActions thread={thread.value} />}
+        {thread.value !== null && pages.value.length > 0 && <ThreadActions thread={thread.value} />}
         {isContextOpen.value && <ContextView threadId={id} />}
       </header>
-      <Scrolled>
-        {hasOlder.value && (
-          <button type="button" class="quiet" onClick={() => void conversation.older()}>
-            Earlier messages
-          </button>
-        )}
-        <Messages messages={messages.value} onEdit={(message) => void edit(message)} />
-        {live.value !== null &&
-          (live.value.state === 'queued' ? <p class="muted">Waiting its turn …</p> : <OpenStep events={live.value.events} />)}
-        {notices.value.map((notice, at) => (
-          <p key={at} class="muted">
-            {notice}
-          </p>
-        ))}
-        {questions.value.map((question) => (
-          <QuestionView key={question.id} question={question} conversation={conversation} />
-        ))}
-        {thread.value?.state === 'cut_off' && (
-          <p class="warn">
-            The last turn was cut off.{' '}
-            <button type="button" onClick={() => void conversation.continue()}>
-              Go on
-            </button>
-          </p>
-        )}
-        <Problem error={error.value} />
+      <Scrolled conversation={conversation} onEdit={(message) => void edit(message)}>
+        <Current conversation={conversation} />
       </Scrolled>
       <Composer
         isBusy={isBusy.value}
@@ -177,28 +123,36 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
   );
 }
 
-/** What is to be asked again, by the conversation that was made for it. */
-const drafts = new Map<string, string>();
-
-/** Follows its end while the person is there. */
-function Scrolled({ children }: { readonly children: ComponentChildren }): VNode {
-  const box = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(true);
-  useEffect(() => {
-    if (isAtEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight;
-  });
+/** What happens now, below what is kept. */
+function Current({ conversation }: { readonly conversation: Conversation }): VNode {
+  const { live, notices, questions, thread, error } = conversation;
   return (
-    <div
-      class="scrolled"
-      ref={box}
-      tabIndex={0}
-      role="log"
-      aria-label="Messages"
-      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) =>
-        (isAtEnd.current = scrollHeight - scrollTop - clientHeight < 80)
-      }
-    >
-      {children}
-    </div>
+    <>
+      {live.value !== null &&
+        (live.value.state === 'queued' ? <p class="muted">Waiting its turn …</p> : <OpenStep events={live.value.events} />)}
+      {live.value !== null && live.value.waiting > 0 && (
+        <p class="muted">{live.value.waiting === 1 ? '1 message waits its turn' : `${live.value.waiting} messages wait their turn`}</p>
+      )}
+      {notices.value.map((notice, at) => (
+        <p key={at} class="muted">
+          {notice}
+        </p>
+      ))}
+      {questions.value.map((question) => (
+        <QuestionView key={question.id} question={question} conversation={conversation} />
+      ))}
+      {thread.value?.state === 'cut_off' && (
+        <p class="warn">
+          The last turn was cut off.{' '}
+          <button type="button" onClick={() => void conversation.continue()}>
+            Go on
+          </button>
+        </p>
+      )}
+      <Problem error={error.value} />
+    </>
   );
 }
+
+/** What is to be asked again, by the conversation that was made for it. */
+const drafts = new Map<string, string>();
