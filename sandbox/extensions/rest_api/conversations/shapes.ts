@@ -103,6 +103,7 @@ const stepShape = () =>
     outputTokens: z.number().nullable(),
     calls: z.array(
       z.looseObject({
+        id: z.string(),
         name: z.string(),
         extensionId: z.string(),
         state: z.string(),
@@ -123,6 +124,21 @@ export const traceShape = () =>
     steps: z.array(stepShape()),
     turns: z.array(z.looseObject({ id: z.string() })),
     earlier: z.array(turnHeadShape()).optional(),
+  });
+
+/** By model, with what agents used that it called. `cost`: dollars; absent where nothing says what the model costs. `model`, `effort`: chosen for the last turn. */
+export const usageShape = () =>
+  z.strictObject({
+    model: z.string().nullable(),
+    effort: effort().nullable(),
+    used: z.array(
+      z.strictObject({
+        model: z.string().nullable(),
+        inputTokens: z.number(),
+        outputTokens: z.number(),
+        cost: z.number().optional(),
+      }),
+    ),
   });
 
 /** Of a query: texts. */

@@ -26,6 +26,7 @@ import {
   threadShape,
   traceShape,
   turnResultShape,
+  usageShape,
 } from './shapes.ts';
 
 export interface ThreadPorts {
@@ -120,6 +121,21 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
         const found = traced.values[0] as { readonly threadId: string };
         if (found.threadId !== id) throw unknownTurn(turn);
         return { status: 200, json: plain(found) };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'GET',
+        path: '/api/threads/{id}/usage',
+        need: 'user',
+        summary: 'Show the tokens that a conversation has used, and what they cost',
+        result: usageShape(),
+      },
+      async ({ caller, params, signal }) => {
+        const { id } = await threads.begun(params['id'] as string, caller);
+        const { values } = await command(context, 'threads show', { id }, { userId: caller.userId, signal, options: { last: 1 } });
+        const { model = null, effort = null, usage: used } = values[0] as { model?: string; effort?: string; usage: readonly object[] };
+        return { status: 200, json: plain({ model, effort, used }) };
       },
     ),
     apiRoute(

@@ -4,22 +4,17 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { followLink, goTo, place } from '../router.ts';
 import { ask } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { type Choice, ChoiceView, chosen, NO_CHOICE } from './choice.tsx';
 import { Composer } from './composer.tsx';
 import { ContextView } from './context-view.tsx';
 import { Conversation } from './conversation.ts';
+import { type Figures, useFigures, usedText } from './figures.ts';
 import { QuestionView } from './question-view.tsx';
 import { Scrolled } from './scrolled.tsx';
 import type { Message } from './shapes.ts';
 import { OpenStep } from './step.tsx';
 import { ThreadActions } from './thread-actions.tsx';
 import { ThreadList } from './thread-list.tsx';
-
-interface Agent {
-  readonly id: string;
-  readonly name: string;
-  readonly default?: boolean;
-}
 
 export function Chat(): VNode {
   const id = place.value.split('/')[2];
@@ -32,35 +27,24 @@ export function Chat(): VNode {
 }
 
 function NewConversation(): VNode {
-  const [agents] = useLoaded<readonly Agent[]>('/api/agents', ({ data }) => data['kind'] === 'agent');
-  const agent = useSignal('');
-  const list = agents.value.value ?? [];
-  const send = async (message: object): Promise<void> => {
+  const choice = useSignal(NO_CHOICE);
+  const send = async (message: { readonly text: string }): Promise<void> => {
     const { id } = await ask<{ readonly id: string }>('POST', '/api/threads');
     const conversation = new Conversation(id);
-    await conversation.send({ ...(message as { readonly text: string }), ...(agent.value === '' ? {} : { agent: agent.value }) });
+    await conversation.send({ ...message, ...chosen(choice.value) });
     conversation.close();
+    choices.set(id, { ...choice.value, agent: '' });
     goTo(`/chat/${encodeURIComponent(id)}`);
   };
   return (
     <main class="conversation">
       <div class="scrolled start">
         <h1>What shall we do?</h1>
-        <label>
-          Agent{' '}
-          <select value={agent.value} onChange={({ currentTarget }) => (agent.value = currentTarget.value)}>
-            <option value="">{list.find((each) => each.default)?.name ?? 'The default'}</option>
-            {list
-              .filter((each) => !each.default)
-              .map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-          </select>
-        </label>
+        <p class="muted">Write to an agent. A slash names a recipe, @ an agent; files come by drag, paste or choice.</p>
       </div>
-      <Composer isBusy={false} draft="" send={send} stop={() => undefined} />
+      <Composer isBusy={false} draft="" send={send} stop={() => undefined}>
+        <ChoiceView choice={choice} agentId={null} />
+      </Composer>
     </main>
   );
 }
@@ -69,13 +53,20 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
   const conversation = useMemo(() => new Conversation(id), [id]);
   useEffect(() => () => conversation.close(), [conversation]);
   const draft = useSignal('');
+  const choice = useSignal(choices.get(id) ?? NO_CHOICE);
+  const figures = useFigures(conversation);
   const isContextOpen = useSignal(false);
   const { pages, error, thread, isBusy } = conversation;
+  const send = async (message: { readonly text: string }): Promise<void> => {
+    await conversation.send({ ...message, ...chosen(choice.value) });
+    choice.value = { ...choice.value, agent: '' }; // the conversation is that agent's now
+  };
   const edit = async ({ seq }: Message): Promise<void> => {
     const { id: made, text } = await conversation.branch(seq);
     drafts.set(made, text ?? '');
     goTo(`/chat/${encodeURIComponent(made)}`);
   };
+  useEffect(() => choice.subscribe((value) => void choices.set(id, value)), [id]);
   useEffect(() => {
     draft.value = drafts.get(id) ?? '';
     drafts.delete(id);
@@ -96,7 +87,6 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
     <main class="conversation">
       <header class="row">
         <h1>{thread.value?.title || 'Conversation'}</h1>
-        <span class="muted">{thread.value?.agentId}</span>
         {pages.value.length > 0 && (
           <button
             type="button"
@@ -108,18 +98,36 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
           </button>
         )}
         {thread.value !== null && pages.value.length > 0 && <ThreadActions thread={thread.value} />}
+        <About conversation={conversation} figures={figures} />
         {isContextOpen.value && <ContextView threadId={id} />}
       </header>
-      <Scrolled conversation={conversation} onEdit={(message) => void edit(message)}>
+      <Scrolled conversation={conversation} figures={figures} onEdit={(message) => void edit(message)}>
         <Current conversation={conversation} />
       </Scrolled>
-      <Composer
-        isBusy={isBusy.value}
-        draft={draft.value}
-        send={(message) => conversation.send(message)}
-        stop={() => void conversation.stop()}
-      />
+      <Composer isBusy={isBusy.value} draft={draft.value} send={send} stop={() => void conversation.stop()}>
+        <ChoiceView choice={choice} agentId={thread.value?.agentId ?? null} />
+      </Composer>
     </main>
+  );
+}
+
+/** Who answers here, what it has used, and where it comes from: one line, which is there before it is known. */
+function About({ conversation: { thread }, figures }: { readonly conversation: Conversation; readonly figures: Figures }): VNode {
+  const { value } = thread;
+  const usage = figures.usage.value;
+  const parts = [value?.agentId, figures.model.value, usage === null ? '' : usedText(usage)].filter((part) => part);
+  return (
+    <p class="about muted">
+      {parts.length === 0 ? '\u00a0' : parts.join(' · ')}
+      {value !== null && value.branchOf !== null && (
+        <>
+          {' · '}
+          <a href={`/chat/${encodeURIComponent(value.branchOf)}`} onClick={followLink}>
+            the conversation that it branched from
+          </a>
+        </>
+      )}
+    </p>
   );
 }
 
@@ -156,3 +164,5 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
 
 /** What is to be asked again, by the conversation that was made for it. */
 const drafts = new Map<string, string>();
+/** What was chosen, by conversation, while the page is open. */
+const choices = new Map<string, Choice>();

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Conversation } from './conversation.ts';
+import type { Figures } from './figures.ts';
 import type { Page } from './pages.ts';
 import type { Message } from './shapes.ts';
 import { Messages } from './step.tsx';
@@ -14,6 +15,7 @@ const AT_END = 80;
 
 interface ScrolledProps {
   readonly conversation: Conversation;
+  readonly figures: Figures;
   onEdit(message: Message): void;
   /** Below the messages. */
   readonly children: ComponentChildren;
@@ -23,7 +25,7 @@ interface ScrolledProps {
  * The messages, of which only those near what is seen are drawn. It follows its end while the person is there; elsewhere what is seen stays
  * where it is, whatever changes above it.
  */
-export function Scrolled({ conversation, onEdit, children }: ScrolledProps): VNode {
+export function Scrolled({ conversation, figures, onEdit, children }: ScrolledProps): VNode {
   const box = useRef<HTMLDivElement>(null);
   const held = useMemo(() => new Held(), [conversation]);
   const { pages, hasOlder } = conversation;
@@ -58,7 +60,7 @@ export function Scrolled({ conversation, onEdit, children }: ScrolledProps): VNo
           </button>
         )}
         {pages.value.map((page, at) => (
-          <PageView key={page[0]?.seq} page={page} isLast={at === pages.value.length - 1} onEdit={onEdit} />
+          <PageView key={page[0]?.seq} page={page} next={pages.value[at + 1]?.[0] ?? null} figures={figures} onEdit={onEdit} />
         ))}
         {children}
       </div>
@@ -92,13 +94,15 @@ class Held {
 
 interface PageProps {
   readonly page: Page;
-  readonly isLast: boolean;
+  /** The message behind it; null: it is the last page. */
+  readonly next: Message | null;
+  readonly figures: Figures;
   onEdit(message: Message): void;
 }
 
-function PageView({ page, isLast, onEdit }: PageProps): VNode {
+function PageView({ page, next, figures, onEdit }: PageProps): VNode {
   const box = useRef<HTMLDivElement>(null);
-  const isNear = useSignal(isLast);
+  const isNear = useSignal(next === null);
   const height = useRef(page.length * LIKELY_HEIGHT);
   useEffect(() => {
     const { current } = box;
@@ -115,9 +119,14 @@ function PageView({ page, isLast, onEdit }: PageProps): VNode {
     near.observe(current);
     return () => near.disconnect();
   }, []);
-  const drawn = useMemo(() => <Messages messages={page} onEdit={onEdit} />, [page]);
+  const drawn = useMemo(() => <Messages messages={page} next={next} figures={figures} onEdit={onEdit} />, [page, next, figures]);
   return (
-    <div class="messages" ref={box} style={{ height: isNear.value ? '' : `${height.current}px` }} aria-live={isLast ? undefined : 'off'}>
+    <div
+      class="messages"
+      ref={box}
+      style={{ height: isNear.value ? '' : `${height.current}px` }}
+      aria-live={next === null ? undefined : 'off'}
+    >
       {isNear.value && drawn}
     </div>
   );

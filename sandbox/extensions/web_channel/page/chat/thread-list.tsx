@@ -24,9 +24,14 @@ export function ThreadList({ current }: { readonly current: string | null }): VN
       />
       <Problem error={loaded.value.error} />
       <ul>
-        {(loaded.value.value?.threads ?? []).map(({ id, title, state }) => (
+        {(loaded.value.value?.threads ?? []).map(({ id, title, state, branchOf }) => (
           <li key={id}>
             <a href={`/chat/${encodeURIComponent(id)}`} onClick={followLink} aria-current={id === current ? 'page' : undefined}>
+              {branchOf !== null && (
+                <span class="muted" title="A branch">
+                  ↳{' '}
+                </span>
+              )}
               {title || id}
               {state === 'running' && <span class="muted"> …</span>}
               {state === 'awaiting_approval' && <span class="warn"> asks you</span>}
