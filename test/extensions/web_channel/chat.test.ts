@@ -19,7 +19,7 @@ function said(count: number): readonly Message[] {
 const WATCH = `window.shifted = [];
 const said = ({ node, previousRect: a, currentRect: b }) => [node?.outerHTML ?? node?.textContent, a.x, a.y, b.x, b.y].join(' ').slice(-300);
 new PerformanceObserver((list) => list.getEntries().filter((each) => !each.hadRecentInput)
-  .forEach((each) => window.shifted.push(...each.sources.map(said)))).observe({ type: 'layout-shift' });`;
+  .forEach((each) => window.shifted.push(...each.sources.filter(({ previousRect: a, currentRect: b }) => a.x !== b.x || a.y !== b.y).map(said)))).observe({ type: 'layout-shift' });`;
 const SHIFTED = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(window.shifted))))';
 
 describePage('the chat', () => {

@@ -41,6 +41,20 @@ describePage('the page', () => {
     expect(await page.locator('article').count()).toBe(2);
   });
 
+  it('W16 a call that was answered is shown once while its turn goes on', async () => {
+    const open = gate();
+    const { page } = await openPage({
+      script: [{ calls: [{ name: 'risk', input: {} }] }, async () => (await open.opened, { text: 'Done at last.' })],
+    });
+    await say(page, 'Do it');
+    await page.getByRole('button', { name: 'Yes y', exact: true }).click();
+    await page.getByText('Thinking').waitFor();
+    expect(await page.locator('details.call').count()).toBe(1);
+    open.open();
+    await page.getByText('Done at last.').waitFor();
+    expect(await page.locator('details.call').count()).toBe(1);
+  });
+
   it('W7 W31 script, links and images in skills and answers do nothing', async () => {
     const { page, faults } = await openPage({
       script: [{ text: 'See <script>window.harmed=1</script> [it](javascript:window.harmed=1) ![x](https://far.example/x.png)' }],

@@ -11,7 +11,7 @@ import { Conversation } from './conversation.ts';
 import { type Figures, useFigures, usedText } from './figures.ts';
 import { QuestionView } from './question-view.tsx';
 import { Scrolled } from './scrolled.tsx';
-import type { Message } from './shapes.ts';
+import type { Live, Message } from './shapes.ts';
 import { OpenStep } from './step.tsx';
 import { ThreadActions } from './thread-actions.tsx';
 import { ThreadList } from './thread-list.tsx';
@@ -133,11 +133,16 @@ function About({ conversation: { thread }, figures }: { readonly conversation: C
 
 /** What happens now, below what is kept. */
 function Current({ conversation }: { readonly conversation: Conversation }): VNode {
-  const { live, notices, questions, thread, error } = conversation;
+  const { live, pages, notices, questions, thread, error } = conversation;
+  const last = pages.value.at(-1)?.at(-1);
   return (
     <>
       {live.value !== null &&
-        (live.value.state === 'queued' ? <p class="muted">Waiting its turn …</p> : <OpenStep events={live.value.events} />)}
+        (live.value.state === 'queued' ? (
+          <p class="muted">Waiting its turn …</p>
+        ) : (
+          !isAnswered(live.value, last) && <OpenStep key={last?.seq ?? 0} events={live.value.events} kept={pages.value.at(-1) ?? []} />
+        ))}
       {live.value !== null && live.value.waiting > 0 && (
         <p class="muted">{live.value.waiting === 1 ? '1 message waits its turn' : `${live.value.waiting} messages wait their turn`}</p>
       )}
@@ -160,6 +165,12 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
       <Problem error={error.value} />
     </>
   );
+}
+
+/** Whether the answer is kept already, and the turn is about to end. */
+function isAnswered({ turn, events }: Live, last: Message | undefined): boolean {
+  const isSilent = events.every(({ type }) => type !== 'text-delta' && type !== 'tool-call');
+  return isSilent && last?.role === 'assistant' && last.turnId === turn && last.calls.length === 0;
 }
 
 /** What is to be asked again, by the conversation that was made for it. */

@@ -91,10 +91,17 @@ function MessageView({ message, results, figures, onEdit }: MessageProps): VNode
   );
 }
 
+interface OpenStepProps {
+  readonly events: readonly TurnEvent[];
+  /** The last messages that are kept: a turn that goes on after an answer tells of their calls again. */
+  readonly kept: readonly Message[];
+}
+
 /** The step that is open: it is kept, and shown as a message, once it has ended. */
-export function OpenStep({ events }: { readonly events: readonly TurnEvent[] }): VNode {
+export function OpenStep({ events, kept }: OpenStepProps): VNode {
+  const known = new Set(kept.flatMap(({ calls: those }) => those.map(({ id }) => id)));
   const text = events.flatMap((event) => (event.type === 'text-delta' ? [event.text ?? ''] : [])).join('');
-  const calls = events.flatMap((event) => (event.type === 'tool-call' ? [callOf(event, events)] : []));
+  const calls = events.flatMap((event) => (event.type === 'tool-call' && !known.has(event.id ?? '') ? [callOf(event, events)] : []));
   const labels = events.flatMap((event) => (event.type === 'document' ? [event.label ?? ''] : []));
   return (
     <article aria-label="Answer" aria-busy="true">
