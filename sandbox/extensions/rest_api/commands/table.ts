@@ -15,6 +15,8 @@ export interface CommandRoute {
 }
 
 const YES = { yes: true };
+/** No caller names a file of this machine. */
+const NO_FILE = { file: false };
 
 /** Whoever is signed in. What it answers depends on who asks where the command says so: saved skills, runs, tasks and jobs have owners. */
 const USERS: readonly CommandRoute[] = [
@@ -29,8 +31,11 @@ const USERS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/skills/{id}/explain', command: 'skills explain', need: 'user' },
   { method: 'GET', path: '/api/skills/{id}/history', command: 'skills history', need: 'user' },
   { method: 'GET', path: '/api/skills/{id}/diff', command: 'skills diff', need: 'user' },
+  { method: 'GET', path: '/api/skills/{id}/resources', command: 'skills resources', need: 'user' },
   { method: 'GET', path: '/api/saved', command: 'saved list', need: 'user' },
+  { method: 'POST', path: '/api/saved', command: 'saved new', need: 'user', fixed: NO_FILE },
   { method: 'GET', path: '/api/saved/{skill}', command: 'saved show', need: 'user' },
+  { method: 'PATCH', path: '/api/saved/{skill}', command: 'saved edit', need: 'user', fixed: NO_FILE },
   { method: 'GET', path: '/api/saved/{skill}/versions', command: 'saved versions', need: 'user' },
   { method: 'DELETE', path: '/api/saved/{skill}', command: 'saved delete', need: 'user', fixed: YES },
   { method: 'PUT', path: '/api/saved/{skill}/schedule', command: 'saved schedule', need: 'user' },
@@ -46,6 +51,7 @@ const USERS: readonly CommandRoute[] = [
   { method: 'PUT', path: '/api/saved/{skill}/webhook/signature', command: 'saved webhook require-signature', need: 'user' },
   { method: 'POST', path: '/api/saved/{skill}/webhook/result-key', command: 'saved webhook result-key', need: 'user', shownOnce: true },
   { method: 'GET', path: '/api/runs', command: 'runs list', need: 'user' },
+  { method: 'GET', path: '/api/runs/lanes', command: 'runs lanes', need: 'user' },
   { method: 'GET', path: '/api/runs/{run}', command: 'runs show', need: 'user' },
   { method: 'POST', path: '/api/runs/{run}/cancel', command: 'runs cancel', need: 'user' },
   { method: 'GET', path: '/api/tasks', command: 'tasks list', need: 'user' },
@@ -67,6 +73,7 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/agents/{id}', command: 'agents show', need: 'admin' },
   { method: 'GET', path: '/api/agents/{id}/prompt', command: 'agents prompt', need: 'admin' },
   { method: 'GET', path: '/api/skills/stats', command: 'skills stats', need: 'admin' },
+  { method: 'GET', path: '/api/skills/{id}/stats', command: 'skills stats', need: 'admin' },
   { method: 'GET', path: '/api/skills/suggestions', command: 'skills suggest', need: 'admin' },
   { method: 'GET', path: '/api/skills/lint', command: 'skills lint', need: 'admin' },
   { method: 'POST', path: '/api/skills', command: 'skills new', need: 'admin' },
