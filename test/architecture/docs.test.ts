@@ -89,6 +89,22 @@ describe('pages', () => {
   });
 });
 
+describe('guides', () => {
+  const lookedUp = ['commands', 'configuration', 'glossary', 'benchmarks', 'conformance'].map((name) => `docs/${name}.md`);
+  const guides = filesBelow('docs', '.md').filter((file) => path.posix.dirname(file) === 'docs' && !lookedUp.includes(file));
+  const handWritten = (file: string): string => read(file).replaceAll(/<!-- (?!transcript)(\w+):start -->[^]*?<!-- \1:end -->/gu, '');
+
+  it('each is in the index', () => {
+    const index = read('docs/index.md');
+    expect(guides.filter((file) => file !== 'docs/index.md' && !index.includes(`](${path.posix.basename(file)})`))).toEqual([]);
+  });
+
+  it('and the README have at most 30,000 words, so that people read them; otherwise shorten one', () => {
+    const words = ['README.md', ...guides].flatMap((file) => handWritten(file).split(/\s+/u).filter(Boolean));
+    expect(words.length).toBeLessThanOrEqual(30_000);
+  });
+});
+
 describe('architecture', () => {
   const page = read('docs/architecture.md');
   const imports = importsOf(ROOT);
