@@ -315,6 +315,28 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/doctor.ts')).runDoctor,
   },
   {
+    path: 'settings',
+    description: 'Show the settings that can be set by command, of Pith or of an extension: values, and where they are set',
+    arguments: [{ name: 'id', description: 'The extension (default: Pith itself)' }],
+    load: async () => (await import('./commands/settings.ts')).showForm,
+  },
+  {
+    path: 'settings set',
+    description: 'Set settings in pith.yaml, checked before: key=value with keys as in that file, such as models.default=openai/NAME',
+    arguments: [{ name: 'values', description: 'key=value, JSON or text; null takes one out', required: true, variadic: true }],
+    load: async () => (await import('./commands/settings.ts')).setSettings,
+  },
+  {
+    path: 'logs',
+    description: 'Show the end of the log, or what it has of one extension',
+    arguments: [{ name: 'name', description: 'The extension, or another name in the log' }],
+    options: [
+      { name: 'last', short: 'n', type: 'number', description: 'How many records', default: 50 },
+      { name: 'level', type: 'string', description: 'Only those of this level or worse: debug, info, warn or error', default: 'debug' },
+    ],
+    load: async () => (await import('./commands/logs.ts')).showLogs,
+  },
+  {
     path: 'trust',
     first: 12,
     description: 'Show what a project brings, and trust it',

@@ -23,6 +23,7 @@ import {
   resolveLoaded,
   TALK,
 } from './resolve-command.ts';
+import { isSupervised } from './serve/supervised.ts';
 import { terminalIO, writeError, type Stdio } from './terminal/terminal-io.ts';
 
 export interface CliOptions {
@@ -62,7 +63,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     }));
     const helps = common.help || commandFirst(words)[0] === HELP;
     const target = once(() => openTarget(named(), io, !helps));
-    const kernel = (serve: Places['serve'] = null): Promise<Kernel> =>
+    const kernel = (serve: Places['serve'] = isSupervised(env) ? { port: null } : null): Promise<Kernel> =>
       (opened ??= target().then(async (found) => {
         if (endpointOf(env) !== null) spans = (await import('../compose/index.ts')).exportSpans(env, found.trust);
         return options.openKernel({ ...found, serve });
@@ -138,6 +139,7 @@ async function runCore(command: CoreCommand, given: readonly string[], line: Lin
 
 async function runDeclared(declared: DeclaredCommand, words: readonly string[], line: Line): Promise<number> {
   const { io, signal } = line;
+  if (declared.needs === 'served' && isSupervised((await line.target()).env)) return (await import('./serve/serve.ts')).serveAgain(line);
   const kernel = await line.kernel();
   const loaded = await loadCommands(kernel.host, declared);
   // A switch may be between the words of a command.
@@ -147,6 +149,7 @@ async function runDeclared(declared: DeclaredCommand, words: readonly string[], 
   const input = readInput(command, rest, switches);
   if (declared.needs === 'started') return converse(kernel, command, input, line); // last, so that wrong use starts no service
   (await import('./terminal/problems.ts')).reportWrongSettings(kernel, io);
+  if (declared.needs === 'served') return (await import('./serve/serve.ts')).runServing(command, input, line);
   return (await command.run(input, io, signal)) ?? EXIT.done;
 }
 
@@ -163,6 +166,11 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, {
     await untilAborted(kernel.start(), signal);
     return io.interactive ? untilAborted(problems.summary(), signal) : null;
   };
+  const startTalk = async () => {
+    const found = await start();
+    const lines = io.interactive && !io.quiet ? openingLines(kernel) : [];
+    return [found ?? [], lines].flat().join('\n') || null;
+  };
   if (io.interactive && !command.runBeforeStart) {
     const summary = await start();
     if (summary !== null) io.print(summary);
@@ -175,7 +183,7 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, {
   }
   try {
     const { quietIO } = problems;
-    const run = command.runBeforeStart?.(input, quietIO, start, signal) ?? command.run(input, quietIO, signal);
+    const run = command.runBeforeStart?.(input, quietIO, startTalk, signal) ?? command.run(input, quietIO, signal);
     return (await run) ?? EXIT.done;
   } catch (error) {
     if (!problems.hasReported(messageOf(error))) throw error;
@@ -183,6 +191,11 @@ async function converse(kernel: Kernel, command: Command, input: CommandInput, {
   } finally {
     if (!signal.aborted && !(stays && io.interactive)) await problems.report();
   }
+}
+
+/** What extensions tell a person who begins, by their manifests alone. */
+function openingLines({ host }: Kernel): readonly string[] {
+  return host.providers.commands.declared().flatMap(({ opening }) => opening || []);
 }
 
 function printVersion(stdio: Stdio): number {

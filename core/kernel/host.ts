@@ -141,7 +141,7 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
   if (conversations) answers.set(Conversations.id, () => conversations);
   answers.set(Bundler.id, dynamic.bundler);
   const extensions = createExtensions(lifecycle, { refresh, watch }, changes.on, dynamic.openAll);
-  const setup = createSetupPort(lifecycle, options.secrets, extensions.reload);
+  const setup = createSetupPort(lifecycle, options.secrets, extensions);
   answers.set(ExtensionSettings.id, () => settingsOf(setup, extensions.list));
   const renewals = new ToolRenewals(lifecycle);
   const tools = createTools(lifecycle, renewals, processes);

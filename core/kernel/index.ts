@@ -15,6 +15,7 @@ export {
 export { DEFAULT_TOOL_MS, type DescribedTools, requirementsOf, TOOL_NAME, type ToolDescriptor } from './calls/tools.ts';
 export { type Bus, createEvents, topicOf } from './events/bus.ts';
 export type { ExtensionFacts } from './extensions.ts';
+export { LOG_LEVELS, readLog } from './records/read-log.ts';
 export { createHost, type Host, type HostOptions } from './host.ts';
 export { createCommandContext, createExtensionContext, onlyInside } from './lifecycle/extension-context.ts';
 export { type ImportedClass, importCommands } from './lifecycle/extension-class.ts';

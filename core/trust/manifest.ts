@@ -89,13 +89,15 @@ export const manifestSchema = once(() => {
         .array(
           z.strictObject({
             path: z.string().regex(/^[a-z][a-z0-9-]*(?: [a-z][a-z0-9-]*)*$/, 'must be words in lower case'),
-            needs: z.enum(['index', 'initialized', 'started']).default('initialized'),
+            needs: z.enum(['index', 'initialized', 'started', 'served']).default('initialized'),
             entry: z.string().min(1).optional(),
             description: text.default(''),
             /** Its position in the short help; for shipped commands. */
             first: z.int().min(1).optional(),
             /** Left out of the help. */
             hidden: z.boolean().default(false),
+            /** A line for people at the start of a chat on a terminal; for shipped commands. */
+            opening: text.default(''),
           }),
         )
         .default([]),

@@ -17,6 +17,15 @@ export function plainRange(text: string): string | null {
   return `${ipaddr.fromByteArray(bytes).toString()}/${bits}`;
 }
 
+/** The first and the last address of a range, or of an address alone. null: neither of them. */
+export function endsOf(text: string): { readonly first: string; readonly last: string } | null {
+  const plain = plainRange(text);
+  if (plain === null) return null;
+  if (!plain.includes('/')) return { first: plain, last: plain };
+  const kind = plain.includes(':') ? ipaddr.IPv6 : ipaddr.IPv4;
+  return { first: kind.networkAddressFromCIDR(plain).toString(), last: kind.broadcastAddressFromCIDR(plain).toString() };
+}
+
 /** Whether an address is in the list or in one of its ranges. False where `address` is not an address. */
 export function isWithin(address: string, ranges: readonly string[]): boolean {
   const found = parsed(address);

@@ -1,3 +1,4 @@
+export { hiddenFolders } from './hidden-folders.ts';
 export { hideKeys } from './key-shapes.ts';
 export { didYouMean, nearest, slipsOf } from './nearest.ts';
 export { notTextAt } from './not-text-at.ts';

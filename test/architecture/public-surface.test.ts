@@ -31,7 +31,7 @@ const TOPIC_NAMES = words(`
 const MANIFEST_KEYS = words(`
   id name version description entrypoint provides defines defines.protocols defines.topics defines.topics.<name>.durable depends_on optional_depends_on isolation permissions permissions.network
   permissions.read permissions.write permissions.agents enabled config secrets commands commands[].path commands[].needs
-  commands[].entry commands[].description commands[].first commands[].hidden switches switches[].name switches[].description switches[].config models models[].prefix models[].when_env models[].when_local models[].rank
+  commands[].entry commands[].description commands[].first commands[].hidden commands[].opening switches switches[].name switches[].description switches[].config models models[].prefix models[].when_env models[].when_local models[].rank
   models[].default models[].named_servers agent_keys claims agent_files events events.publishes events.handles events.handles[].topic events.handles[].handler
   jobs jobs[].name jobs[].concurrency jobs[].attempts jobs[].backoff jobs[].backoff.first_ms jobs[].backoff.most_ms jobs[].timeout_ms jobs[].version jobs[].lanes jobs[].retry_with
   schedules schedules[].name schedules[].cron schedules[].handler schedules[].job setup_instructions agent agent.description agent.model agent.effort

@@ -1,12 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { JsonValue } from 'pith';
 import { expect, it, onTestFinished } from 'vitest';
 import { linesOf, runPith, startPith, type PithProcess } from './pith-process.ts';
 import { type AgentFile, agentFile, bare, extensionFiles } from './sandbox-files.ts';
-import { ownFolder, ownServer } from './until-test-ends.ts';
+import { freePort, ownFolder, ownServer } from './until-test-ends.ts';
 import { until } from '../waiting.ts';
 
 const RECORDER = extensionFiles('recorder', {
@@ -26,16 +24,6 @@ export default class {
 }
 `,
 });
-
-/** A port that nobody has now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 const startedIn = ({ out }: PithProcess) =>
   linesOf(out().slice(0, out().lastIndexOf('\n') + 1)).filter(({ type }) => type === 'started') as unknown as readonly {
@@ -128,6 +116,23 @@ it('W16 W17 W6 kill -9 of a server in the middle of a turn: the turn goes on whe
   }
   expect(places).toEqual(whole);
   expect(new Set(places).size).toBe(places.length);
+}, 120_000);
+
+it('W17 kill -9 of a server loses no message that waits: the turn before it goes on where it was, and then it is said', async () => {
+  const { server, folder, serving, ask } = await served({ uses_tools: ['recorder'] });
+  const { id } = (await ask('POST', '/api/threads', {})) as { id: string };
+  server.script({ calls: [{ name: 'record', input: {} }] }, { text: 'cut off here', stallAfter: 1 });
+  const lost = ask('POST', `/api/threads/${id}/messages`, { text: 'go' }).catch(() => null);
+  await until(() => server.requests.filter(({ method }) => method === 'POST').length === 2);
+  const waiting = ask('POST', `/api/threads/${id}/messages`, { text: 'and then' }).catch(() => null);
+  await until(async () => (((await ask('GET', `/api/threads/${id}`))['live'] ?? {}) as { waiting?: number }).waiting === 1);
+  server.script({ text: 'and here is the rest' }, { text: 'the second answer' });
+  process.kill(startedIn(serving)[0]!.pid, 'SIGKILL');
+  expect([await lost, await waiting]).toEqual([null, null]);
+  const messages = async () => ((await ask('GET', `/api/threads/${id}`))['messages'] ?? []) as readonly { readonly text: string }[];
+  await until(async () => (await messages()).at(-1)?.text === 'the second answer');
+  expect((await messages()).map(({ text }) => text)).toEqual(['go', '', '', 'and here is the rest', 'and then', 'the second answer']);
+  expect(await readFile(path.join(folder.sandbox, 'data/extensions/recorder/log'), 'utf8')).toBe('recorded\n');
 }, 120_000);
 
 it('W17 what is said in a terminal is told at once, and is stopped from the server', async () => {

@@ -1,4 +1,6 @@
 /** Projects and servers that end with the test that makes them. */
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { startOpenAiServer, type OpenAiServer } from '../fixtures/openai-server.ts';
 import { projectFolder, type Folder } from './pith-process.ts';
@@ -18,4 +20,14 @@ export async function ownServer(): Promise<OwnServer> {
   const server = await startOpenAiServer();
   onTestFinished(() => server.close());
   return { ...server, env: { OPENAI_BASE_URL: server.url, OPENAI_API_KEY: 'sk-test', PITH_MODEL: 'openai/test' } };
+}
+
+/** A port that nobody has now. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }

@@ -109,6 +109,7 @@ class TraceReader {
     const result = mapOf(row.result);
     const error = result?.['error'];
     return {
+      id: String(row.call),
       name: String(row.name),
       extensionId: String(row.extension),
       state: String(row.state),

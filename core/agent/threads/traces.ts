@@ -36,6 +36,8 @@ export interface TracedStep {
 }
 
 export interface TracedCall {
+  /** As the message that asked for it has it. */
+  readonly id: string;
   readonly name: string;
   readonly extensionId: string;
   readonly state: string;

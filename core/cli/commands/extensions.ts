@@ -106,8 +106,17 @@ export function findExtension(kernel: Kernel, id: string): ExtensionStatus {
 }
 
 function jsonOf(extension: ExtensionStatus) {
-  const { notes, provides, asks, manifest: _, ...plain } = extension;
-  return { ...plain, asks: asks.map((each) => ({ ...each })), provides: [...provides], notes: notes.map((note) => ({ ...note })) };
+  const { notes, provides, asks, manifest, ...plain } = extension;
+  return {
+    ...plain,
+    description: manifest?.description ?? '',
+    asks: asks.map((each) => ({ ...each })),
+    provides: [...provides],
+    depends_on: manifest?.depends_on ?? [],
+    optional_depends_on: manifest?.optional_depends_on ?? [],
+    defines: Object.keys(manifest?.defines.protocols ?? {}),
+    notes: notes.map((note) => ({ ...note })),
+  };
 }
 
 /** Records that a person grants what a manifest requests now. Exit code 1 when they refuse. */

@@ -3,6 +3,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { messageOf } from '../../contract/index.ts';
 import { EXIT } from '../terminal/report.ts';
 import type { Suspect } from './crash-policy.ts';
+import { SUPERVISED } from './supervised.ts';
 
 /** Messages of the kernel's process to its supervisor. */
 export type Message =
@@ -17,9 +18,6 @@ export type Message =
 export const RESTART_EXIT = 75;
 
 export const ALIVE_MS = 1000;
-
-/** Set in the environment of the kernel's process. */
-export const SUPERVISED = 'PITH_SUPERVISED';
 
 export function numberIn(env: Readonly<Record<string, string | undefined>>, name: string, otherwise: number): number {
   const value = Number(env[name]);

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemCure } from '@pith/safe-files';
-import { type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
+import { type Command, type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
 import { type Quarantined, quarantineIn } from '../../declarations/index.ts';
 import { afterCrash, CRASH_WINDOW_MS, LONGEST_WAIT_MS, MOST_CRASHES, NO_CRASHES, type Suspect } from './crash-policy.ts';
-import { ASKED_TO_END, runKernel, SUPERVISED } from './kernel-process.ts';
+import { ASKED_TO_END, runKernel } from './kernel-process.ts';
+import { isSupervised } from './supervised.ts';
 import type { Line } from '../terminal/opened-target.ts';
 
 /** Under a supervisor it is the kernel, else it is the supervisor. */
@@ -11,11 +12,28 @@ export async function serve({ kernel, target, io, signal }: Line, input: Command
   const { env } = await target();
   const port = portIn(input);
   const { host } = input.options;
-  if (env[SUPERVISED] !== undefined && process.send !== undefined) {
-    const { serveKernel } = await import('./served-kernel.ts');
-    return serveKernel(() => kernel({ port, ...(host === undefined ? {} : { host: String(host) }) }), env, io, signal);
-  }
-  return supervise(env, io, signal);
+  if (!isSupervised(env)) return supervise(env, io, signal);
+  const { serveKernel } = await import('./served-kernel.ts');
+  return serveKernel(() => kernel({ port, ...(host === undefined ? {} : { host: String(host) }) }), env, io, signal);
+}
+
+/** The kernel of a command that serves, under its supervisor. */
+export async function serveAgain({ kernel, target, io, signal }: Line): Promise<number> {
+  const [{ serveKernel }, { env }] = await Promise.all([import('./served-kernel.ts'), target()]);
+  return serveKernel(kernel, env, io, signal);
+}
+
+/** Runs a command that serves: once it calls `start`, this process supervises, until `signal` ends it. */
+export async function runServing(command: Command, input: CommandInput, { target, io, signal }: Line): Promise<number> {
+  if (command.runBeforeStart === undefined) return (await command.run(input, io, signal)) ?? 0;
+  const { env } = await target();
+  let served: number | null = null;
+  const start = async (): Promise<null> => {
+    served = await supervise(env, io, signal);
+    return null;
+  };
+  const code = await command.runBeforeStart(input, io, start, signal);
+  return served ?? code ?? 0;
 }
 
 function portIn({ options: { port } }: CommandInput): number | null {

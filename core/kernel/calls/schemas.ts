@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { Declaration, ExtensionConfig } from '../../declarations/index.ts';
-import type { Diagnostic } from '../../contract/index.ts';
+import type { Diagnostic, JsonValue } from '../../contract/index.ts';
 import { Problem } from '../records/failures.ts';
 import { describe, knownKeys, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';
 import { didYouMean, slipsOf } from '@pith/plain-text';
@@ -109,6 +109,13 @@ export function describeIssues(issues: readonly z.core.$ZodIssue[], schema: z.Zo
       message: `unknown key '${key}'${path === '' ? '' : ` in '${pathText([path])}'`}${didYouMean(key, known)}`,
     }));
   });
+}
+
+/** For a form. null: it is no schema. */
+export async function jsonSchemaOf(schema: unknown): Promise<JsonValue> {
+  if (!isSchema(schema)) return null;
+  const { z } = await import('zod'); // a start may need none
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonValue;
 }
 
 export function isSchema(value: unknown): value is z.ZodType {

@@ -1,7 +1,7 @@
-import type { Command, ModelProvider, Extension, Clock } from '../../contract/index.ts';
+import type { Command, ModelProvider, Extension, Clock, JsonValue } from '../../contract/index.ts';
 import { type Declaration, handlerNames, isContractOnly } from '../../declarations/index.ts';
 import { Problem, problemOf } from '../records/failures.ts';
-import { checkConfig, checkAgentKeyWith, usableConfig } from '../calls/schemas.ts';
+import { checkConfig, checkAgentKeyWith, jsonSchemaOf, usableConfig } from '../calls/schemas.ts';
 import { type Candidate, type Generation, type Version, Calls } from '../calls/generation.ts';
 import type { Runtime } from './runtime.ts';
 import type { Phase, ErrorCode } from '../records/error-codes.ts';
@@ -69,6 +69,8 @@ export interface TierKernel {
 
 /** In this process, or in one of its own. */
 export interface Tiers extends Pick<ProcessTier, 'construct' | 'checkSettings'> {
+  /** The JSON Schema of its settings; null: it has none, or only its own process knows it. */
+  settingsSchema(version: Version, number: number): Promise<JsonValue>;
   /** Throws a `Problem` where this kernel starts no processes. */
   processes(declaration: Declaration): ProcessTier;
 }
@@ -88,6 +90,9 @@ export function createTiers(runtime: Runtime, processes: ProcessTier | undefined
       const { declaration, config } = version;
       const { Class } = await importInProcess(runtime, declaration, number);
       checkConfig(Class.config, config, declaration.file);
+    },
+    async settingsSchema(version, number) {
+      return isInProcess(version) ? jsonSchemaOf((await importInProcess(runtime, version.declaration, number)).Class.config) : null;
     },
   };
   return tiers;

@@ -37,7 +37,7 @@ export interface DeclaredCommand {
   readonly path: string;
   /** The path in its manifest; another than `path` where the name is somebody else's. */
   readonly declared: string;
-  readonly needs: 'index' | 'initialized' | 'started';
+  readonly needs: 'index' | 'initialized' | 'started' | 'served';
   /** Its own bundle, for `needs: index`. */
   readonly entry: string | undefined;
   readonly description: string;
@@ -45,6 +45,8 @@ export interface DeclaredCommand {
   readonly first: number | null;
   /** Help leaves it out: it is for programs. */
   readonly hidden: boolean;
+  /** A line for people at the start of a chat on a terminal, or empty. */
+  readonly opening: string;
 }
 
 /** `kernelPaths`: the commands of the kernel by name; no extension that does not ship has one that begins as they do. `trust`: what a person agreed to. */
@@ -80,7 +82,7 @@ export function createCommands(
     declared() {
       const names = commandNames(slots, kernelPaths);
       return runnable(slots).flatMap(({ id: extensionId, declaration }) =>
-        (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description, first, hidden }) => ({
+        (declaration.manifest?.commands ?? []).map(({ path, needs, entry, description, first, hidden, opening }) => ({
           extensionId,
           path: names.of(extensionId, path),
           declared: path,
@@ -89,6 +91,7 @@ export function createCommands(
           description,
           first: keepsNames(declaration) ? (first ?? null) : null,
           hidden,
+          opening: keepsNames(declaration) ? opening : '',
         })),
       );
     },

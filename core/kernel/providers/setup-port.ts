@@ -11,6 +11,7 @@ import {
 import { isGuard, loadSettingsEdit, readSettingsFile } from '../../declarations/index.ts';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import { callProvider, running } from './handle.ts';
+import { checkKernelChanges, kernelForm, type SettingsForm } from './kernel-settings.ts';
 import { SECRET_USES } from '../calls/surface.ts';
 import { isPlainMap } from '@pith/plain-data';
 import type { ExtensionStatus } from './status.ts';
@@ -37,6 +38,12 @@ export interface SecretStatus {
 export interface SetupPort {
   /** Checks, writes and reloads. Rejects `not_found`, `not_allowed`, `config_invalid`. */
   configure(extensionId: string, changes: SettingsChange, by?: SettingsRequester): Promise<ExtensionStatus & { readonly written: string }>;
+  /** As `configure`, for settings of Pith itself; resolves the written file. */
+  configurePith(changes: SettingsChange): Promise<string>;
+  /** What of `settings` may be set by command. */
+  pithForm(settings: object): Promise<SettingsForm>;
+  /** What may be set for an extension. Rejects `not_found`, and with why it cannot be loaded. */
+  form(extensionId: string): Promise<SettingsForm>;
   /** A value of each name that is kept for somebody who offers models: only to see which are there. */
   stored(): Readonly<Record<string, string>>;
   /** Every declared secret, sorted by name. */
@@ -61,12 +68,25 @@ export interface SetupPort {
 export function createSetupPort(
   lifecycle: Lifecycle,
   { env, stored: file, project }: SecretSources,
-  reload: (extensionId: string) => Promise<ExtensionStatus>,
+  { reload, refresh }: { reload(extensionId: string): Promise<ExtensionStatus>; refresh(): Promise<unknown> },
 ): SetupPort {
-  const { secrets } = lifecycle.runtime;
+  const { secrets, places } = lifecycle.runtime;
   const port: SetupPort = {
     configure: (extensionId, changes, by = 'person') =>
       configure(lifecycle, lifecycle.slotOf(extensionId), { changes, by }, () => reload(extensionId)),
+    async configurePith(changes) {
+      await checkKernelChanges(changes);
+      const written = await writeSettings(places, changes, 'person');
+      await refresh();
+      return written;
+    },
+    pithForm: kernelForm,
+    async form(extensionId) {
+      const { written, current } = lifecycle.slotOf(extensionId);
+      lifecycle.refuseForeignContracts(written.declaration); // its class is imported for its schema
+      const schema = await runOutside(() => lifecycle.tiers.settingsSchema(written, current?.number ?? 1));
+      return { schema, values: written.config.config };
+    },
     stored() {
       const offering = [...lifecycle.slots.values()].flatMap(({ declaration }) => (declaration.manifest?.models.length ? declaration : []));
       const isForModels = (recipient: string): boolean =>
@@ -247,10 +267,16 @@ async function configure(
   const config = runtime.rights.configOf(declaration, changes);
   lifecycle.refuseForeignContracts(declaration); // its class is imported for the check
   await runOutside(() => tiers.checkSettings({ declaration, config }, slot.current?.number ?? 1));
-  const written = settingsFile(runtime.places, by);
-  await refuseSetBelow(runtime.places, written, changes);
-  (await loadSettingsEdit()).editSettingsFile(written, changes);
+  const written = await writeSettings(runtime.places, changes, by);
   return { ...(await reload()), written };
+}
+
+/** Resolves the written file. */
+async function writeSettings(places: Folders, changes: SettingsChange, by: SettingsRequester): Promise<string> {
+  const written = settingsFile(places, by);
+  await refuseSetBelow(places, written, changes);
+  (await loadSettingsEdit()).editSettingsFile(written, changes);
+  return written;
 }
 
 /** Where a person has no sandbox of their own, their settings count for all their projects. */

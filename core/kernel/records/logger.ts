@@ -20,8 +20,8 @@ export interface LogOptions {
 }
 
 /** JSON lines, one record a line. */
-const FOLDER = 'logs';
-const FILE = 'pith.log';
+export const LOG_FOLDER = 'logs';
+export const LOG_FILE = 'pith.log';
 
 type LogRecord = {
   readonly level: Exclude<LogLevel, 'silent'>;
@@ -31,7 +31,7 @@ type LogRecord = {
   readonly fields: Readonly<Record<string, unknown>>;
 };
 
-const LEVELS = { debug: 20, info: 30, warn: 40, error: 50, silent: 100 } as const;
+export const LEVELS = { debug: 20, info: 30, warn: 40, error: 50, silent: 100 } as const;
 
 /** `PITH_LOG`: how much is kept; anything else, and nothing, means `info`. */
 export function logLevelOf(text: string | undefined): LogLevel {
@@ -85,7 +85,7 @@ function appendLines({ dataDirectory, redact, quota = DEFAULT_QUOTA }: LogOption
   );
   try {
     const rotation = { bytes: quota.log_mb * 1024 * 1024, files: quota.logs };
-    stateFolder(dataDirectory, FOLDER).append(FILE, lines.join('\n') + '\n', rotation);
+    stateFolder(dataDirectory, LOG_FOLDER).append(LOG_FILE, lines.join('\n') + '\n', rotation);
   } catch {
     // the log is the last place to complain in: a full or read-only disk, or a pipe in its place, must not stop the kernel
   }

@@ -66,10 +66,3 @@ export function failureOf(error: unknown, hide: (text: string) => string): Route
     ...(wait === undefined ? {} : { headers: wait }),
   });
 }
-
-/** Hides these folders: each is shown by its name. The longest first, as one may be within another. */
-export function hiding(folders: Readonly<Record<string, string | null>>): (text: string) => string {
-  const known = Object.entries(folders).filter((entry): entry is [string, string] => entry[1] !== null && entry[1].length > 1);
-  const longestFirst = known.toSorted(([, a], [, b]) => b.length - a.length);
-  return (text) => longestFirst.reduce((hidden, [name, folder]) => hidden.replaceAll(folder, name), text);
-}

@@ -128,6 +128,7 @@ export class Requests {
     const wait = need === 'public' || this.#known.has(digest) ? null : limits.failures.wait(network);
     if (wait !== null) return tooMany(wait, 'too many wrong tokens from this address');
     const found = token === null ? await tokens.ofSession(given, page ?? '') : await tokens.ofToken(given);
+    if (found === 'outdated') return need === 'public' ? null : OUTDATED;
     if (found !== null) keepNewest(this.#known, digest, true, MOST_KNOWN);
     else if (need !== 'public') limits.failures.count(network);
     return found;
@@ -224,6 +225,11 @@ function arrivalOf({ method = 'GET', url = '', headers: given, socket }: Incomin
     isSecure: isWithin(peer, config.trusted_proxies) && headers['x-forwarded-proto'] === 'https',
   };
 }
+
+const OUTDATED = failure(401, 'token_outdated', 'whose token this is has become an administrator since it was made', {
+  cure: 'make a new one: pith tokens new',
+  headers: { 'www-authenticate': 'Bearer' },
+});
 
 const RANKS: Readonly<Record<Caller['may'], number>> = { chat: 0, approve: 1, admin: 2 };
 

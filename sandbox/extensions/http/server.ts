@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { guardedFetch } from '@pith/guarded-fetch';
 import { fieldsOf, sha256 } from '@pith/plain-data';
+import { hiddenFolders } from '@pith/plain-text';
 import { type ExtensionContext, Places, PithError } from 'pith';
 import type { Config } from './config.ts';
 import { RouteProvider } from './contract.ts';
-import { hiding } from './failures.ts';
 import { MinuteLimit } from './limits.ts';
 import { Listener } from './listener.ts';
 import { ownRoutes } from './own-routes.ts';
@@ -40,13 +40,13 @@ export async function runServer(context: Context, tokens: Tokens, signal: AbortS
   const instance = randomBytes(16).toString('hex');
   const own = ownRoutes({ tokens, failures: limits.failures, cookieName, clock, instance });
   const routes = new RouteTable(own, () => context.find(RouteProvider), logger);
-  const hide = hiding({ sandbox, project, home, 'shipped sandbox': shippedSandbox });
+  const hide = hiddenFolders({ sandbox, project, home, 'shipped sandbox': shippedSandbox });
   const requests = new Requests({ config, clock, logger, routes, tokens, limits, cookieName, hide });
   const listener = new Listener({
     config,
     port: serve?.port ?? config.port,
     requests,
-    valid: async () => new Set((await tokens.list()).map(({ id }) => id)),
+    valid: () => tokens.usable(),
     clock,
     logger,
     async listening(port) {

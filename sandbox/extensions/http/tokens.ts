@@ -106,13 +106,20 @@ export class Tokens {
     return sessions + tokens > 0;
   }
 
+  /** The ids of those that requests may use now. */
+  async usable(): Promise<ReadonlySet<string>> {
+    const valid = await this.list();
+    const outdated = await Promise.all(valid.map((each) => this.#isOutdated(each)));
+    return new Set(valid.flatMap(({ id }, at) => (outdated[at] === true ? [] : [id])));
+  }
+
   /** What a text from `Authorization: Bearer` stands for; null: nothing. */
-  async ofToken(token: string): Promise<Credential | null> {
+  async ofToken(token: string): Promise<Credential | 'outdated' | null> {
     return this.#used(await this.#find('token', token));
   }
 
   /** What a cookie stands for, with what its page must send beside it; null: nothing. */
-  async ofSession(cookie: string, page: string): Promise<Credential | null> {
+  async ofSession(cookie: string, page: string): Promise<Credential | 'outdated' | null> {
     const row = await this.#find('session', cookie);
     return this.#used(row?.page_digest === sha256(page) ? row : null);
   }
@@ -140,7 +147,7 @@ export class Tokens {
   /** A session with what the token may do, no longer than that is valid; null: the token is unknown. */
   async openByToken(token: string): Promise<OpenedSession | null> {
     const row = await this.#find('token', token);
-    if (row === null) return null;
+    if (row === null || (await this.#isOutdated(callerOf(row)))) return null;
     const now = this.clock.now();
     return this.#open(callerOf(row), row.id, Math.min(now + SESSION_MS, row.expires ?? Infinity), (db) =>
       db.updateTable('http__tokens').set({ last_used: now }).where('id', '=', row.id),
@@ -174,9 +181,15 @@ export class Tokens {
     return row === null || (row.expires !== null && row.expires <= this.clock.now()) ? null : row;
   }
 
+  /** Its person has become an administrator since: what asks for the person and not for the token would let it do more than it may. */
+  async #isOutdated({ role, userId }: Caller): Promise<boolean> {
+    return role === 'user' && (await this.isAdmin(userId));
+  }
+
   /** Keeps when it was used, to the minute. */
-  async #used(row: Row | null): Promise<Credential | null> {
+  async #used(row: Row | null): Promise<Credential | 'outdated' | null> {
     if (row === null) return null;
+    if (await this.#isOutdated(callerOf(row))) return 'outdated';
     const { id, kind, last_used } = row;
     const now = this.clock.now();
     if (last_used === null || now - last_used >= LAST_USED_MS)

@@ -9,6 +9,7 @@ import { Feed } from './conversations/feed.ts';
 import { Notices } from './conversations/notices.ts';
 import { LiveTurns } from './conversations/live-turns.ts';
 import { apiTables } from './conversations/tables.ts';
+import { QueuedMessages } from './conversations/queued-messages.ts';
 import { threadRoutes } from './conversations/threads.ts';
 import { OwnedThreads } from './conversations/owned-threads.ts';
 import { meRoute } from './me.ts';
@@ -20,6 +21,7 @@ export class Api {
   readonly #own: readonly ApiRoute[];
   readonly #commands: CommandRoutes;
   readonly #byName: ReadonlyMap<string, ApiRoute>;
+  readonly #turns: LiveTurns;
   readonly #feed: Feed;
   readonly #notices: Notices;
   readonly #repeated: RepeatedRequests;
@@ -27,7 +29,7 @@ export class Api {
   constructor(context: ExtensionContext) {
     const conversations = context.use(Conversations);
     const tables = apiTables(context.database);
-    const turns = new LiveTurns(context, conversations);
+    const turns = (this.#turns = new LiveTurns(context, conversations, new QueuedMessages(tables)));
     const threads = new OwnedThreads(tables, context.clock, conversations);
     this.#feed = new Feed({ tables, context, conversations, turns });
     this.#notices = new Notices(tables, context.clock, this.#feed);
@@ -69,7 +71,9 @@ export class Api {
     return [...this.#own, ...(await this.#commands.described())];
   }
 
-  run(signal: AbortSignal): Promise<void> {
-    return this.#feed.run(signal);
+  /** Goes on with what waited, and keeps what changes, until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#turns.restore();
+    await this.#feed.run(signal);
   }
 }

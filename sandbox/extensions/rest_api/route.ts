@@ -29,3 +29,9 @@ export function apiRoute<Body extends z.ZodType, Query extends z.ZodType>(
 export function unknownThread(id: string): PithError {
   return new PithError('thread_unknown', `there is no thread '${id}'`, { cure: 'list the threads: GET /api/threads' });
 }
+
+/** The same for a turn that nobody has and for one of another conversation. */
+export function unknownTurn(id: string | undefined): PithError {
+  const what = id === undefined ? 'nothing was done in this conversation yet' : `there is no turn '${id}' in this conversation`;
+  return new PithError('thread_unknown', what, { cure: 'send a message first, or leave out `turn`' });
+}

@@ -41,9 +41,15 @@ export function summaryOf(skill: Skill): SkillSummary {
 }
 
 /** Why a skill that waits for a person, or is switched off, is given to nobody. */
-export function notOffered({ id, state, reason, file }: Skill): PithError {
-  const cure = state === 'offered' || state === 'shadowed' ? undefined : CURES[state];
-  return new PithError('skill_not_offered', printableLine(`skill '${id}' is ${state}: ${reason ?? state}`), { where: file, cure });
+export function notOffered(skill: Skill): PithError {
+  const { id, state, reason, file } = skill;
+  const message = printableLine(`skill '${id}' is ${state}: ${reason ?? state}`);
+  return new PithError('skill_not_offered', message, { where: file, cure: cureOf(skill) });
+}
+
+/** What a person does about its state. */
+export function cureOf({ state }: Pick<Skill, 'state'>): string | undefined {
+  return state === 'offered' || state === 'shadowed' ? undefined : CURES[state];
 }
 
 const CURES = {

@@ -62,7 +62,7 @@ export function stats(context: StatsContext, ledger: Ledger): Command {
       const turns = await turnsOf(context.database, filter);
       if (typeof id !== 'string') return printAll(context, { skills, turns, period, all: options['all'] === true }, io);
       const known = skills.has(id) ? id : await idOf(context, id);
-      const one = skills.get(known);
+      const one = skills.get(known ?? id) ?? (known === null ? undefined : emptyUsage());
       if (one === undefined)
         throw new PithError(
           'skill_not_found',
@@ -71,18 +71,19 @@ export function stats(context: StatsContext, ledger: Ledger): Command {
             cure: 'see pith skills stats, or look further back with --days',
           },
         );
-      return printOne(known, one, { turns, period, uses: await recentUses(context.database, known, filter, RECENT) }, io);
+      const uses = await recentUses(context.database, known ?? id, filter, RECENT);
+      return printOne(known ?? id, one, { turns, period, uses, days: await daysOf(context.database, known ?? id, filter) }, io);
     },
   };
 }
 
-/** The id of a reference's skill; the reference itself where there is none now. */
-async function idOf(context: Pick<StatsContext, 'use' | 'logger'>, reference: string): Promise<string> {
+/** The id of a reference's skill; null where there is none now. */
+async function idOf(context: Pick<StatsContext, 'use' | 'logger'>, reference: string): Promise<string | null> {
   try {
     return (await context.use(SkillLibrary).named(reference)).id;
   } catch (error) {
     if (codeOf(error, '') !== 'skill_not_found') context.logger.debug(`'${reference}' is taken for an id: ${messageOf(error)}`);
-    return reference;
+    return null;
   }
 }
 
@@ -127,13 +128,13 @@ const COLUMNS = [
   { title: 'LOADED BY', value: ([, one]: readonly [string, Usage]) => howText(one) },
 ];
 
-function printOne(
-  id: string,
-  one: Usage,
-  { turns, period, uses: recent }: { readonly turns: Turns; readonly period: string; readonly uses: readonly SkillUse[] },
-  io: CommandIO,
-): void {
-  io.json({ id, ...turns, ...countsOf(one), uses: recent.map(useJson) });
+interface ShownOne extends Pick<Shown, 'turns' | 'period'> {
+  readonly uses: readonly SkillUse[];
+  readonly days: readonly DayOfUse[];
+}
+
+function printOne(id: string, one: Usage, { turns, period, uses: recent, days }: ShownOne, io: CommandIO): void {
+  io.json({ id, ...turns, ...countsOf(one), days: days.map((day) => ({ ...day })), uses: recent.map(useJson) });
   io.print(`${printableLine(id)}: ${turnsText(turns)} in ${period}`);
   io.print(`suggested ${times(one.suggested)}, loaded ${times(loads(one))}${loads(one) === 0 ? '' : ` (${howText(one)})`}`);
   io.print(`resources read ${times(one.resources)}, scripts run ${times(one.scripts)}, dropped at compaction ${times(one.dropped)}`);
@@ -183,6 +184,35 @@ async function turnsOf(database: Database, filter: Filter): Promise<Turns> {
     ...values,
   );
   return { turns: Number(row?.['turns'] ?? 0), complete: Number(row?.['complete'] ?? 0) };
+}
+
+interface DayOfUse {
+  /** Of UTC, such as `2026-01-31`. */
+  readonly day: string;
+  readonly suggested: number;
+  readonly loaded: number;
+  readonly resources: number;
+  readonly scripts: number;
+}
+
+/** The days on which the skill was used, oldest first. */
+async function daysOf(database: Database, skillId: string, filter: Filter): Promise<readonly DayOfUse[]> {
+  if (!(await hasTables(database))) return [];
+  const [where, values] = whereOf(filter);
+  const count = (state: SkillUse['state']) => `sum(state = '${state}')`;
+  const rows = await database.all(
+    `SELECT at / ${DAY_MS} AS day, ${count('suggested')} AS suggested, ${count('loaded')} AS loaded, ${count('resource_read')} AS resources,
+       ${count('script_run')} AS scripts FROM skill_stats__uses WHERE skill = ? AND ${where} GROUP BY 1 ORDER BY 1`,
+    skillId,
+    ...values,
+  );
+  return rows.map(({ day, suggested, loaded, resources, scripts }) => ({
+    day: new Date(Number(day) * DAY_MS).toISOString().slice(0, 10),
+    suggested: Number(suggested),
+    loaded: Number(loaded),
+    resources: Number(resources),
+    scripts: Number(scripts),
+  }));
 }
 
 interface SkillUse {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { PithError, type Command, type CommandIO, type Remote } from 'pith';
 import type { SavedSkills, WebhookChange } from 'pith/saved_skills';
 import { printableLine } from '@pith/plain-text';
+import { endsOf } from '@pith/address-ranges';
 import { namedAddresses } from './allow-list.ts';
 import { PREFIX } from './requests.ts';
 import type { ResultKeys } from './tables.ts';
@@ -91,7 +92,8 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
       path: 'saved webhook allow',
       description: 'Set the addresses from which requests may come',
       arguments: [SKILL, { name: 'range', description: 'Addresses and CIDR ranges; none: from anywhere', variadic: true }],
-      async run({ arguments: { skill, range = [] } }, io) {
+      options: [{ name: 'check', type: 'boolean', description: 'Only show what they admit, and save nothing' }],
+      async run({ arguments: { skill, range = [] }, options: { check } }, io) {
         const named = [range].flat().map(String);
         const { ranges, wrong } = namedAddresses(named);
         if (named.some((each) => each.trim() === ''))
@@ -104,6 +106,13 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
               cure: 'write such as 192.0.2.7 or 192.0.2.0/24',
             },
           );
+        if (check === true) {
+          await skills().idOf(String(skill), io.userId);
+          const admitted = ranges.map((each) => ({ range: each, ...(endsOf(each) ?? { first: each, last: each }) }));
+          io.json({ admits: admitted.length === 0 ? 'all' : admitted });
+          const lines = admitted.map(({ range: each, first, last }) => (first === last ? each : `${each}: from ${first} to ${last}`));
+          return io.print(lines.length === 0 ? 'Any address' : lines.join('\n'));
+        }
         const found = await changed(String(skill), { ipAllowlist: ranges.join('\n') }, io);
         said(io, found, [
           ranges.length === 0

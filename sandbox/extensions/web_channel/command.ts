@@ -1,16 +1,61 @@
-import type { Command, Remote } from 'pith';
+import { type Clock, codeOf, type Command, type CommandInput, type CommandIO, type Remote } from 'pith';
 import type { HttpUsers } from 'pith/http';
+import { openInBrowser } from './browser.ts';
 
-/** `pith web`. */
-export function webCommand(users: () => Remote<HttpUsers>): Command {
+/** How often a server that starts is asked whether it listens. */
+const ASK_MS = 200;
+
+export interface WebPorts {
+  readonly users: () => Remote<HttpUsers>;
+  readonly clock: Clock;
+}
+
+/** `pith web`: opens the page; where nothing listens, it serves until Ctrl-C. */
+export function webCommand({ users, clock }: WebPorts): Command {
+  /** A new one-time address; null: nothing listens. */
+  const address = async (): Promise<string | null> => {
+    try {
+      return await users().signInAddress();
+    } catch (error) {
+      if (codeOf(error, '') !== 'not_listening') throw error;
+      return null;
+    }
+  };
+  const show = async (at: string, { options }: CommandInput, io: CommandIO): Promise<void> => {
+    io.json({ address: at });
+    if (options['print'] === true || io.wantsJson) return io.print(at);
+    const isOpened = await openInBrowser(at, clock);
+    io.print(
+      isOpened ? `Opened the page in your browser. To open it again: pith web` : `Open it in a browser (once, within five minutes): ${at}`,
+    );
+  };
+  const runBeforeStart: NonNullable<Command['runBeforeStart']> = async (input, io, start, signal) => {
+    const at = await address();
+    if (at !== null) return show(at, input, io);
+    const ended = new AbortController();
+    const over = AbortSignal.any([signal, ended.signal]);
+    const shown = (async () => {
+      while (!over.aborted) {
+        const now = await address();
+        if (now !== null) return show(now, input, io);
+        await clock.sleep(ASK_MS, over).catch(() => undefined); // it ends
+      }
+    })();
+    try {
+      await start();
+    } finally {
+      ended.abort();
+      await shown;
+    }
+  };
   return {
     path: 'web',
     slash: false,
-    description: 'Print an address that opens the page in a browser, signed in; it works once, for five minutes',
-    async run(_input, io) {
-      const address = await users().signInAddress();
-      io.json({ address });
-      io.print(address);
-    },
+    description: 'Open the page in a browser, signed in; where nothing listens, serve it until Ctrl-C',
+    options: [
+      { name: 'print', type: 'boolean', description: 'Print the address, which works once and for five minutes, and open nothing' },
+    ],
+    run: async (input, io) => show(await users().signInAddress(), input, io),
+    runBeforeStart,
   };
 }

@@ -26,6 +26,6 @@ export default class WebChannel implements CommandProvider {
   }
 
   getCommands(): readonly Command[] {
-    return [webCommand(() => this.context.use(HttpUsers))];
+    return [webCommand({ users: () => this.context.use(HttpUsers), clock: this.context.clock })];
   }
 }

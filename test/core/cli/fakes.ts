@@ -90,6 +90,7 @@ export function declare(path: string, needs: DeclaredCommand['needs'], extension
     description: `Does ${path}`,
     first: null,
     hidden: false,
+    opening: '',
   };
 }
 

@@ -150,6 +150,7 @@ describe('running a command line', () => {
       'drawn',
       'start',
       'problems',
+      'declared', // their opening lines
       expect.stringMatching(/^told 1 problem \(\/doctor\):\n {2}.*problem 1; mend it$/u),
       'stop',
     ]);

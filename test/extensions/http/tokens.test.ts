@@ -4,7 +4,7 @@ import { sha256 } from '@pith/plain-data';
 import { codeOf, messageOf, type JsonValue } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
-import { kernelOf } from '../../places.ts';
+import { kernelOf, writeFiles } from '../../places.ts';
 import { WHO } from './routes-of.ts';
 import { servedKernel } from './served-kernel.ts';
 
@@ -95,6 +95,30 @@ describe('tokens', () => {
       caller: { userId: 'ada', role: 'user', may: 'chat' },
     });
     expect((await request('/user', { token: await token() })).json).toEqual({ caller: { userId: 'local', role: 'admin', may: 'chat' } });
+  });
+
+  it('W5 a token of a user is refused once that person is an administrator: commands would let it do what an administrator does', async () => {
+    const kernel = await served({ files: { ...WHO, 'pith.yaml': 'admins: [grace]\n' } });
+    const { request, token, pith } = kernel;
+    const made = await token({ userId: 'ada', may: 'approve' });
+    const other = await token({ userId: 'joan' });
+    const opened = await request('/sign-in', { method: 'POST', json: { token: made } });
+    const session = {
+      cookie: String(opened.headers['set-cookie']).split(';')[0] ?? '',
+      'x-pith-page': (opened.json as { readonly page: string }).page,
+    };
+    expect((await request('/user', { headers: session })).status).toBe(200);
+    writeFiles(pith.sandbox, { 'pith.yaml': 'admins: [grace, ada]\n' });
+    await kernel.restart();
+    const refused = { status: 401, json: { error: { code: 'token_outdated', cure: 'make a new one: pith tokens new' } } };
+    for (const asked of [{ token: made }, { headers: session }]) {
+      expect(await request('/user', asked)).toMatchObject(refused);
+      expect((await request('/public', asked)).json).toEqual({ caller: null });
+    }
+    expect((await request('/sign-in', { method: 'POST', json: { token: made } })).status).toBe(401);
+    expect((await request('/user', { token: other })).status).toBe(200);
+    const renewed = await token({ userId: 'ada' });
+    expect((await request('/user', { token: renewed })).json).toMatchObject({ caller: { userId: 'ada', role: 'admin', may: 'chat' } });
   });
 
   it('W2 what would say more or less than it can do, and odd names of users, are refused', async () => {

@@ -96,6 +96,30 @@ describe('conversations over HTTP', () => {
     expect(messages.map(({ text }) => text)).toEqual(['go', 'one two ', '', 'the end', 'and then', 'the second answer']);
   });
 
+  it('W17 a message that waits for its turn is said once, also where the server ends before', async () => {
+    const api = await apiKernel([{ text: ['so '], hang: true }, { text: 'the second answer' }, { text: 'the third' }]);
+    const token = await api.token({ userId: 'ann' });
+    const id = await api.thread(token);
+    const say = (text: string, key?: string) =>
+      api.events(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text, ...(key === undefined ? {} : { key }) } });
+    await upTo(await say('go'), isTurn('turn-start'));
+    for (const [text, key] of [['and then'], ['and last', 'k1'], ['and last', 'k1']] as const)
+      expect(await (await say(text, key)).next()).toMatchObject({ event: 'open', data: { state: 'queued' } });
+    const said = async () => {
+      const { messages } = (await api.request(`/api/threads/${id}`, { token })).json as { messages: { role: string; text: string }[] };
+      return messages.flatMap(({ role, text }) => (role === 'user' ? [text] : []));
+    };
+    expect(await said()).toEqual(['go']);
+    await api.restart();
+    await until(async () => api.model.requests.length === 3);
+    const idle = async () => ((await api.request(`/api/threads/${id}`, { token })).json as { live: unknown }).live === null;
+    await until(idle);
+    expect(await said()).toEqual(['go', 'and then', 'and last']);
+    await api.restart(); // nothing waits any more
+    await until(idle);
+    expect([await said(), api.model.requests.length]).toEqual([['go', 'and then', 'and last'], 3]);
+  });
+
   it('W17 draws the open step again: what is said so far, once', async () => {
     const api = await apiKernel([{ text: ['so ', 'far'], hang: true }]);
     const token = await api.token({ userId: 'ann' });
@@ -162,5 +186,28 @@ describe('conversations over HTTP', () => {
     });
     expect(last).toMatchObject({ messages: [{}, {}, { results: [{ output: 'did act' }, { output: 'did risk' }] }, { text: 'finished' }] });
     expect((await answer(approver)).status).toBe(409);
+  });
+
+  it('W21 open questions come in pages, oldest first, also when one of a page is answered meanwhile', async () => {
+    const api = await apiKernel([...Array.from({ length: 5 }, () => ({ calls: [{ name: 'risk', input: {} }] })), { text: 'refused' }]);
+    const token = await api.token({ userId: 'ann', may: 'approve' });
+    const asked: string[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      const id = await api.thread(token);
+      const { json } = await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'go' } });
+      asked.push((json as { questions: { id: string }[] }).questions[0]?.id ?? '');
+    }
+    type Page = { approvals: { id: string }[]; cursor: string | null };
+    const page = async (cursor: string | null) =>
+      (await api.request(`/api/approvals?limit=2${cursor === null ? '' : `&cursor=${cursor}`}`, { token })).json as Page;
+    const first = await page(null);
+    await api.request(`/api/approvals/${first.approvals[1]?.id}`, { method: 'POST', token, json: { answer: 'no' } });
+    await until(async () => api.model.requests.length === 6); // the turn goes on
+    const second = await page(first.cursor);
+    const third = await page(second.cursor);
+    expect([first, second, third].map(({ approvals }) => approvals.length)).toEqual([2, 2, 1]);
+    expect([first, second, third].flatMap(({ approvals }) => approvals.map(({ id }) => id)).sort()).toEqual(asked.toSorted());
+    expect(third.cursor).toBeNull();
+    expect((await api.request('/api/approvals?limit=201', { token })).status).toBe(400);
   });
 });

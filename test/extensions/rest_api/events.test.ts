@@ -31,6 +31,25 @@ describe('events over HTTP', () => {
     expect([turns[0]?.id, turns.at(-1)?.data]).toMatchObject([undefined, { thread: a, event: { type: 'turn-end', reason: 'done' } }]);
   });
 
+  it('W5 what only administrators may look at is told to them alone, also where it happened before', async () => {
+    const api = await apiKernel([{ text: 'a' }, { text: 'b' }]);
+    const [user, admin] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'local', may: 'admin' })];
+    const kindsOf = (events: readonly ServerEvent[]) => [...new Set(events.map(({ data }) => data['kind']))];
+    const streams = [await api.events('/api/events', { token: user }), await api.events('/api/events', { token: admin })] as const;
+    const ready = await streams[0].next();
+    await streams[1].next();
+    const start = `${ready?.id?.split('-')[0]}-0`;
+    api.pith.kernel.events.publish('extension.reloaded', { extensionId: 'risky', version: '1' } as never);
+    for (const [at, token] of [user, admin].entries()) {
+      const id = await api.thread(token);
+      await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'hi' } });
+      const live = await upTo(streams[at] as (typeof streams)[0], ({ data }) => data['id'] === id);
+      const before = await behind(api, token, start, id);
+      for (const events of [live, before]) expect(kindsOf(events).includes('extension')).toBe(token === admin);
+      expect(kindsOf(before)).toContain('skill');
+    }
+  });
+
   it('W16 go on behind each place without a gap or a double, over a restart and what happened meanwhile elsewhere', async () => {
     const api = await apiKernel([{ text: 'said' }, { text: 'said' }]);
     const token = await api.token({ userId: 'ann' });

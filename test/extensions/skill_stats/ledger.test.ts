@@ -49,7 +49,11 @@ describe('the ledger of skills', () => {
       { state: 'loaded', how: 'read_skill' },
     ]);
     expect(await stats('beta')).toMatchObject({ loaded: { uses_skills: 3 } });
-    await expect(stats('gamma')).rejects.toThrow("nothing is recorded of a skill 'gamma'");
+    expect(found['days']).toEqual([
+      { day: expect.stringMatching(/^\d{4}-\d\d-\d\d$/u), suggested: 0, loaded: 2, resources: 1, scripts: 0 },
+    ]);
+    expect(await stats('gamma')).toMatchObject({ turns: 3, loaded: {}, days: [], uses: [] });
+    await expect(stats('delta')).rejects.toThrow("nothing is recorded of a skill 'delta'");
   });
 
   it('S90 publishes what a turn does with a skill, with the names that find it again', async () => {

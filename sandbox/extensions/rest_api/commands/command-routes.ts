@@ -1,5 +1,7 @@
 import { type Command, CommandProvider, type ExtensionContext, messageOf, PithError, Places, z } from 'pith';
 import type { Route, RouteAnswer } from 'pith/http';
+import { preconditionFailed, tagOf } from '../entity-tags.ts';
+import { machinePathsHidden } from '../machine-paths.ts';
 import type { ApiRequest } from '../route.ts';
 import { commandInput, inputSchema } from './command-schema.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
@@ -7,7 +9,7 @@ import { COMMAND_ROUTES, type CommandRoute } from './table.ts';
 
 type Ports = Pick<ExtensionContext, 'find' | 'use' | 'logger'>;
 
-/** What a person can type, a program can ask: routes that are answered by the commands of the kernel and of extensions. */
+/** What a person can type, a program can ask: routes that are answered by the commands of the kernel and of extensions. No answer has a path of this machine. */
 export class CommandRoutes {
   constructor(private readonly ports: Ports) {}
 
@@ -34,18 +36,38 @@ export class CommandRoutes {
 
   /** Whether its answer has a secret. */
   isShownOnce(name: string): boolean {
-    return COMMAND_ROUTES.some(({ method, path, shownOnce }) => shownOnce === true && `${method} ${path}` === name);
+    return COMMAND_ROUTES.some((each) => each.shownOnce === true && nameOf(each) === name);
   }
 
-  async answer({ route: name, caller, params, query, body, signal }: ApiRequest): Promise<RouteAnswer> {
-    const route = COMMAND_ROUTES.find(({ method, path }) => `${method} ${path}` === name);
+  async answer({ route: name, caller, params, query, body, headers, signal }: ApiRequest): Promise<RouteAnswer> {
+    const route = COMMAND_ROUTES.find((each) => nameOf(each) === name);
     const command = route && (await this.#commands()).get(route.command);
     if (route === undefined || command === undefined) throw new PithError('not_found', 'there is nothing at this address');
     const values = checked(inputSchema(command, route), route.method === 'GET' ? query : body);
+    const wanted = route.method === 'GET' ? undefined : headers['if-match'];
+    const read = wanted === undefined || wanted === '*' ? null : resourceOf(route);
+    if (read !== null && (await this.#tagOf(read, { caller, params, signal })) !== wanted) return preconditionFailed();
     const { sandbox } = this.ports.use(Places);
     const { confirm = [] } = values as { readonly confirm?: readonly string[] };
     const asked = { userId: caller.userId, workingDirectory: sandbox, confirmed: route.asks === true ? confirm : null };
-    return answerOf(route, await runCommand(command, commandInput(command, route, { params, values }), asked, signal));
+    const outcome = await runCommand(command, commandInput(command, route, { params, values }), asked, signal);
+    const answer = answerOf(route, machinePathsHidden(this.ports)(outcome));
+    return TAGGED.has(route) ? { ...answer, headers: { etag: tagOf(answer.json) } } : answer;
+  }
+
+  /** As a GET of it answers now. */
+  async #tagOf(route: CommandRoute, asked: Pick<ApiRequest, 'caller' | 'params' | 'signal'>): Promise<string | undefined> {
+    const request = {
+      ...asked,
+      route: nameOf(route),
+      path: route.path,
+      query: {},
+      body: undefined,
+      headers: {},
+      bytes: NO_BYTES,
+      address: '',
+    };
+    return (await this.answer(request)).headers?.['etag'];
   }
 
   /** By path. A provider that fails is left out and logged. */
@@ -61,6 +83,23 @@ export class CommandRoutes {
     return found;
   }
 }
+
+const NO_BYTES = new Uint8Array();
+const nameOf = ({ method, path }: CommandRoute): string => `${method} ${path}`;
+
+/** What a change is a change of: the route that shows the same path, or the nearest one above it with as many names. null: none does. */
+function resourceOf({ path }: CommandRoute): CommandRoute | null {
+  const namesIn = (text: string): number => text.split('{').length;
+  const above = COMMAND_ROUTES.filter(
+    (each) => each.method === 'GET' && `${path}/`.startsWith(`${each.path}/`) && namesIn(each.path) === namesIn(path),
+  );
+  return above.toSorted((one, other) => other.path.length - one.path.length)[0] ?? null;
+}
+
+/** Those that show what others change: two people may do so at once. */
+const TAGGED: ReadonlySet<CommandRoute> = new Set(
+  COMMAND_ROUTES.flatMap((route) => (route.method === 'GET' ? [] : (resourceOf(route) ?? []))),
+);
 
 function checked(schema: z.ZodObject, given: unknown): Readonly<Record<string, unknown>> {
   const read = schema.safeParse(given);

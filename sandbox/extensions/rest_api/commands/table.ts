@@ -15,11 +15,14 @@ export interface CommandRoute {
 }
 
 const YES = { yes: true };
+/** No caller names a file of this machine. */
+const NO_FILE = { file: false };
 
 /** Whoever is signed in. What it answers depends on who asks where the command says so: saved skills, runs, tasks and jobs have owners. */
 const USERS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/agents', command: 'agents list', need: 'user' },
   { method: 'GET', path: '/api/models', command: 'model list', need: 'user' },
+  { method: 'GET', path: '/api/models/chosen', command: 'model', need: 'user' },
   { method: 'GET', path: '/api/tools', command: 'tools list', need: 'user' },
   { method: 'GET', path: '/api/recipes', command: 'recipes list', need: 'user' },
   { method: 'GET', path: '/api/recipes/{name}', command: 'recipes show', need: 'user' },
@@ -29,8 +32,11 @@ const USERS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/skills/{id}/explain', command: 'skills explain', need: 'user' },
   { method: 'GET', path: '/api/skills/{id}/history', command: 'skills history', need: 'user' },
   { method: 'GET', path: '/api/skills/{id}/diff', command: 'skills diff', need: 'user' },
+  { method: 'GET', path: '/api/skills/{id}/resources', command: 'skills resources', need: 'user' },
   { method: 'GET', path: '/api/saved', command: 'saved list', need: 'user' },
+  { method: 'POST', path: '/api/saved', command: 'saved new', need: 'user', fixed: NO_FILE },
   { method: 'GET', path: '/api/saved/{skill}', command: 'saved show', need: 'user' },
+  { method: 'PATCH', path: '/api/saved/{skill}', command: 'saved edit', need: 'user', fixed: NO_FILE },
   { method: 'GET', path: '/api/saved/{skill}/versions', command: 'saved versions', need: 'user' },
   { method: 'DELETE', path: '/api/saved/{skill}', command: 'saved delete', need: 'user', fixed: YES },
   { method: 'PUT', path: '/api/saved/{skill}/schedule', command: 'saved schedule', need: 'user' },
@@ -46,6 +52,7 @@ const USERS: readonly CommandRoute[] = [
   { method: 'PUT', path: '/api/saved/{skill}/webhook/signature', command: 'saved webhook require-signature', need: 'user' },
   { method: 'POST', path: '/api/saved/{skill}/webhook/result-key', command: 'saved webhook result-key', need: 'user', shownOnce: true },
   { method: 'GET', path: '/api/runs', command: 'runs list', need: 'user' },
+  { method: 'GET', path: '/api/runs/lanes', command: 'runs lanes', need: 'user' },
   { method: 'GET', path: '/api/runs/{run}', command: 'runs show', need: 'user' },
   { method: 'POST', path: '/api/runs/{run}/cancel', command: 'runs cancel', need: 'user' },
   { method: 'GET', path: '/api/tasks', command: 'tasks list', need: 'user' },
@@ -67,6 +74,7 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/agents/{id}', command: 'agents show', need: 'admin' },
   { method: 'GET', path: '/api/agents/{id}/prompt', command: 'agents prompt', need: 'admin' },
   { method: 'GET', path: '/api/skills/stats', command: 'skills stats', need: 'admin' },
+  { method: 'GET', path: '/api/skills/{id}/stats', command: 'skills stats', need: 'admin' },
   { method: 'GET', path: '/api/skills/suggestions', command: 'skills suggest', need: 'admin' },
   { method: 'GET', path: '/api/skills/lint', command: 'skills lint', need: 'admin' },
   { method: 'POST', path: '/api/skills', command: 'skills new', need: 'admin' },
@@ -98,7 +106,19 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/extensions/{id}', command: 'extensions show', need: 'admin' },
   { method: 'POST', path: '/api/extensions/{id}/reload', command: 'extensions reload', need: 'admin' },
   { method: 'POST', path: '/api/extensions/{id}/rollback', command: 'extensions rollback', need: 'admin' },
+  { method: 'POST', path: '/api/extensions/{id}/allow', command: 'extensions allow', need: 'admin', asks: true },
+  { method: 'GET', path: '/api/extensions/{id}/settings', command: 'settings', need: 'admin' },
+  { method: 'GET', path: '/api/extensions/{name}/logs', command: 'logs', need: 'admin' },
+  { method: 'GET', path: '/api/logs', command: 'logs', need: 'admin' },
+  { method: 'GET', path: '/api/settings', command: 'settings', need: 'admin' },
+  { method: 'PATCH', path: '/api/settings', command: 'settings set', need: 'admin' },
+  { method: 'POST', path: '/api/restart', command: 'restart', need: 'admin' },
   { method: 'GET', path: '/api/mcp', command: 'mcp', need: 'admin' },
+  { method: 'POST', path: '/api/mcp/{name}/trust', command: 'mcp trust', need: 'admin', asks: true },
+  { method: 'POST', path: '/api/mcp/{name}/untrust', command: 'mcp untrust', need: 'admin' },
+  { method: 'GET', path: '/api/mcp/skills', command: 'mcp skills', need: 'admin' },
+  { method: 'POST', path: '/api/mcp/{server}/skills/trust', command: 'mcp skills trust', need: 'admin', asks: true },
+  { method: 'POST', path: '/api/mcp/{server}/skills/untrust', command: 'mcp skills untrust', need: 'admin' },
   { method: 'GET', path: '/api/permissions', command: 'permissions', need: 'admin' },
   { method: 'DELETE', path: '/api/permissions/{number}', command: 'permissions remove', need: 'admin' },
   { method: 'GET', path: '/api/tokens', command: 'tokens list', need: 'admin' },

@@ -2,14 +2,14 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { sha256 } from '@pith/plain-data';
 import { stateFolder } from '@pith/safe-files';
-import { type ExtensionContext, z } from 'pith';
+import { type ExtensionContext, Places, z } from 'pith';
 import { type ApiRoute, apiRoute } from '../route.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;
 const KEPT_MS = 60 * 60_000;
 
 /** Keeps an archive for an hour, so that `POST /api/skills/install` can look into it and install from it. Here nothing opens it. */
-export function uploadRoute(context: Pick<ExtensionContext, 'dataDirectory' | 'clock'>): ApiRoute {
+export function uploadRoute(context: Pick<ExtensionContext, 'dataDirectory' | 'clock' | 'use'>): ApiRoute {
   return apiRoute(
     {
       method: 'POST',
@@ -29,7 +29,9 @@ export function uploadRoute(context: Pick<ExtensionContext, 'dataDirectory' | 'c
       }
       const name = `${sha256(bytes)}.zip`;
       await folder.write(name, bytes);
-      return { status: 201, json: { from: path.join(folder.path, name) } };
+      // Where the routes of commands begin with relative paths.
+      const from = path.relative(context.use(Places).sandbox, path.join(folder.path, name));
+      return { status: 201, json: { from: `./${from}` } };
     },
   );
 }

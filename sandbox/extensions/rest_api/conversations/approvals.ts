@@ -1,7 +1,9 @@
 import { PithError, z } from 'pith';
 import { type ApiRoute, apiRoute } from '../route.ts';
-import { questionShape } from './shapes.ts';
+import { count, questionShape } from './shapes.ts';
 import { plain, type ThreadPorts } from './threads.ts';
+
+const MOST = 200;
 
 /** The questions that tools ask before they act. A token that may only chat sees those of its user, and answers none. */
 export function approvalRoutes({ conversations, turns }: ThreadPorts): readonly ApiRoute[] {
@@ -19,12 +21,15 @@ export function approvalRoutes({ conversations, turns }: ThreadPorts): readonly 
         path: '/api/approvals',
         need: 'user',
         summary: 'List the open questions in your conversations, oldest first',
-        query: z.strictObject({ thread: z.string().optional() }),
-        result: z.strictObject({ approvals: z.array(questionShape()) }),
+        query: z.strictObject({ thread: z.string().optional(), cursor: z.string().optional(), limit: count(MOST, MOST) }),
+        result: z.strictObject({ approvals: z.array(questionShape()), cursor: z.string().nullable() }),
       },
-      async ({ caller: { userId }, query: { thread } }) => {
+      async ({ caller: { userId }, query: { thread, cursor, limit } }) => {
         const open = await conversations.questions({ userId, ...(thread === undefined ? {} : { threadId: thread }) });
-        return { status: 200, json: { approvals: open.map(plain) } };
+        const rest = open.map((each) => ({ each, place: placeOf(each) })).filter(({ place }) => cursor === undefined || place > cursor);
+        const page = rest.sort((a, b) => (a.place < b.place ? -1 : 1)).slice(0, limit);
+        const next = page.length < rest.length ? (page.at(-1)?.place ?? null) : null;
+        return { status: 200, json: { approvals: page.map(({ each }) => plain(each)), cursor: next } };
       },
     ),
     apiRoute(
@@ -56,4 +61,9 @@ export function approvalRoutes({ conversations, turns }: ThreadPorts): readonly 
       },
     ),
   ];
+}
+
+/** Where an open question stands among the others, oldest first: also once it is answered. */
+function placeOf({ createdAt, id }: { readonly createdAt: number; readonly id: string }): string {
+  return `${String(createdAt).padStart(16, '0')}-${id}`;
 }

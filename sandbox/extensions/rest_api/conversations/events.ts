@@ -11,7 +11,7 @@ export function eventRoutes(feed: Feed): readonly ApiRoute[] {
         need: 'user',
         summary: 'Stream what changes, and what your turns say; Last-Event-ID goes on behind that event',
       },
-      async ({ caller, headers, signal }) => streamed(feed.events(caller.userId, headers['last-event-id'], signal)),
+      async ({ caller, headers, signal }) => streamed(feed.events(caller, headers['last-event-id'], signal)),
     ),
   ];
 }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { oncePromised } from '@pith/promises';
 import { codeOf, type Conversations, type ExtensionContext, messageOf, type Remote } from 'pith';
 import { skillsChanged } from 'pith/skill_registry';
+import type { Caller } from 'pith/http';
 import type { LiveTurns } from './live-turns.ts';
 import { type Frame, Outbox } from './outbox.ts';
 import { serverEvent } from './server-events.ts';
@@ -27,10 +28,16 @@ interface Placed extends Omit<Change, 'kind'> {
   readonly place: number;
 }
 
+/** Who reads, by their token. */
+type Reader = Pick<Caller, 'userId' | 'may'>;
+
 interface Subscriber {
-  readonly userId: string;
+  readonly reader: Reader;
   readonly outbox: Outbox;
 }
+
+/** What only administrators are shown: so are the routes that say more of it. */
+const FOR_ADMINISTRATORS: Change['kind'] = 'extension';
 
 const LOOK_MS = 500;
 const HEARTBEAT_MS = 15_000;
@@ -60,7 +67,7 @@ export class Feed {
     const everybody = (kind: Change['kind'], id: string): void => void this.add([{ kind, id, userId: null }]).catch(failed);
     const failed = (error: unknown): void => logger.warn('a change was not kept', { reason: messageOf(error) });
     const offs = [
-      turns.listen((userId, frame) => this.#notify(userId, frame)),
+      turns.listen((userId, frame) => this.#notify({ kind: 'thread', userId }, frame)),
       ...(['extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped'] as const).map((topic) =>
         events.handle(topic, ({ extensionId }) => everybody('extension', extensionId)),
       ),
@@ -87,8 +94,8 @@ export class Feed {
    * What the user may see, behind the place that `last` names; without it, from now on. `ready` names the present place; `reset` says that
    * what came before is not known: the reader asks for its state, and goes on from there.
    */
-  async *events(userId: string, last: string | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    const subscriber = { userId, outbox: new Outbox(MOST_BYTES) };
+  async *events(reader: Reader, last: string | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const subscriber = { reader, outbox: new Outbox(MOST_BYTES) };
     this.#subscribers.add(subscriber);
     this.#subscribed();
     const { events: published, id } = this.ports.context;
@@ -99,7 +106,7 @@ export class Feed {
       const known = await this.#placeOf(name, last);
       let sent = known ?? this.#notified;
       yield serverEvent(known === null && last !== undefined ? 'reset' : 'ready', {}, `${name}-${sent}`);
-      for (let page = await this.#after(sent, userId); page.length > 0; page = await this.#after(sent, userId))
+      for (let page = await this.#after(sent, reader); page.length > 0; page = await this.#after(sent, reader))
         for (const change of page) {
           sent = change.place;
           yield frameOf(name, change).bytes;
@@ -118,7 +125,7 @@ export class Feed {
 
   /** Whether a page or a program of this user reads this process's events now. */
   isRead(by: string): boolean {
-    return [...this.#subscribers].some(({ userId }) => userId === by);
+    return [...this.#subscribers].some(({ reader }) => reader.userId === by);
   }
 
   /** Writes these down, and notifies of them. */
@@ -176,21 +183,21 @@ export class Feed {
     const name = await this.#name();
     for (let page = await this.#after(this.#notified, null); page.length > 0; page = await this.#after(this.#notified, null)) {
       this.#notified = page.at(-1)?.place ?? this.#notified;
-      for (const change of page) this.#notify(change.userId, frameOf(name, change));
+      for (const change of page) this.#notify(change, frameOf(name, change));
     }
   }
 
-  /** `owner` null: everybody may see it. */
-  #notify(owner: string | null, frame: Frame): void {
-    for (const { userId, outbox } of this.#subscribers) if (owner === null || owner === userId) outbox.add(frame);
+  #notify(change: Pick<Placed, 'kind' | 'userId'>, frame: Frame): void {
+    for (const { reader, outbox } of this.#subscribers) if (maySee(reader, change)) outbox.add(frame);
   }
 
-  /** `userId` null: whosever. */
-  async #after(place: number, userId: string | null): Promise<readonly Placed[]> {
+  /** `reader` null: all of them. */
+  async #after(place: number, reader: Reader | null): Promise<readonly Placed[]> {
     const rows = await this.ports.tables.all((db) => {
       const newer = db.selectFrom('rest_api__feed').select(['place', 'kind', 'id', 'user_id']).where('place', '>', place);
-      const seen = userId === null ? newer : newer.where((is) => is.or([is('user_id', 'is', null), is('user_id', '=', userId)]));
-      return seen.orderBy('place').limit(PAGE);
+      if (reader === null) return newer.orderBy('place').limit(PAGE);
+      const seen = newer.where((is) => is.or([is('user_id', 'is', null), is('user_id', '=', reader.userId)]));
+      return (reader.may === 'admin' ? seen : seen.where('kind', '!=', FOR_ADMINISTRATORS)).orderBy('place').limit(PAGE);
     });
     return rows.map(({ place: at, kind, id, user_id }) => ({ place: Number(at), kind, id, userId: user_id }));
   }
@@ -232,6 +239,10 @@ export class Feed {
       signal.addEventListener('abort', this.#subscribed, { once: true });
     });
   }
+}
+
+function maySee({ userId, may }: Reader, change: Pick<Placed, 'kind' | 'userId'>): boolean {
+  return (change.userId === null || change.userId === userId) && (may === 'admin' || change.kind !== FOR_ADMINISTRATORS);
 }
 
 type Statement = { readonly sql: string; readonly values: readonly string[]; readonly changes: number };

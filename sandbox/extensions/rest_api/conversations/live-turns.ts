@@ -1,6 +1,16 @@
 import { KeyedQueue } from '@pith/promises';
-import { type Conversations, type ExtensionContext, type JsonValue, PithError, type Remote, type TurnEvent, type TurnRequest } from 'pith';
+import {
+  type Conversations,
+  type ExtensionContext,
+  type JsonValue,
+  messageOf,
+  PithError,
+  type Remote,
+  type TurnEvent,
+  type TurnRequest,
+} from 'pith';
 import { type Frame, Outbox } from './outbox.ts';
+import type { AskedTurn, QueuedMessages } from './queued-messages.ts';
 import { serverEvent } from './server-events.ts';
 
 /** The channel of turns that are asked for here. */
@@ -12,8 +22,6 @@ const HEARTBEAT_MS = 15_000;
 const MOST_OUTPUT = 64 * 1024;
 
 type TurnEnd = Extract<TurnEvent, { type: 'turn-end' }>;
-type Asked = Pick<TurnRequest, 'agent' | 'input' | 'attachments' | 'policy' | 'key' | 'resume'> &
-  Readonly<Record<'threadId' | 'userId', string>>;
 
 /** What is drawn again for somebody who comes later: the events of the step that is open. `n`: of the last event. */
 interface LiveState {
@@ -37,8 +45,10 @@ export class LiveTurn {
   #resolve!: (end: TurnEnd) => void;
 
   constructor(
-    readonly asked: Asked,
+    readonly asked: AskedTurn,
     private readonly isQueued: boolean,
+    /** Whether it is kept until it begins. */
+    readonly isKept: boolean,
   ) {
     this.ended = new Promise((resolve) => (this.#resolve = resolve));
   }
@@ -113,21 +123,32 @@ export class LiveTurns {
   readonly #listeners = new Set<Listener>();
 
   constructor(
-    private readonly context: Pick<ExtensionContext, 'agents' | 'clock'>,
+    private readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'logger'>,
     private readonly conversations: Remote<Conversations>,
+    private readonly queued: QueuedMessages,
   ) {}
 
-  /** Begins a turn, or finds the one of its key. It waits for its place where the thread is busy, here or in another process. */
-  async start(asked: Asked): Promise<LiveTurn> {
-    const { threadId, key } = asked;
+  /** Begins a turn, or finds the one of its key. It waits for its place where the thread is busy, here or in another process, also over a restart. */
+  async start(asked: AskedTurn): Promise<LiveTurn> {
+    const { threadId, input } = asked;
     const isRunning = (await this.conversations.find(threadId))?.state === 'running';
-    const same = this.of(threadId).find((each) => key !== undefined && each.asked.key === key);
-    if (same !== undefined) return same;
+    const same = this.#same(asked);
+    if (same !== null) return same;
     const isBusy = isRunning || this.#queue.isBusy(threadId);
-    const turn = new LiveTurn(asked, isBusy);
-    this.#threads.set(threadId, [...(this.#threads.get(threadId) ?? []), turn]);
-    void this.#queue.run(threadId, () => this.#run(turn)).finally(() => this.#forget(turn));
-    return turn;
+    if (!isBusy || input === undefined) return this.#begin(asked, isBusy, false);
+    const kept = await this.queued.keep(asked);
+    return this.#same(kept) ?? this.#begin(kept, true, true);
+  }
+
+  /** Goes on with what waited when a process ended, in each thread behind the turn that was cut off. */
+  async restore(): Promise<void> {
+    for (const asked of await this.queued.all()) {
+      const { threadId, userId } = asked;
+      const conversation = this.of(threadId).length > 0 ? null : await this.conversations.find(threadId);
+      const isCutOff = conversation?.state === 'cut_off' || conversation?.state === 'running'; // the lease of a process that was killed goes on for a while
+      if (isCutOff) this.#begin({ agent: conversation.agentId, threadId, userId, resume: true }, true, false);
+      if (this.#same(asked) === null) this.#begin(asked, true, true);
+    }
   }
 
   /** Those of a thread that have not ended, the one that runs first. */
@@ -146,6 +167,18 @@ export class LiveTurns {
     this.#stop.abort(new PithError('aborted', 'Pith stops'));
   }
 
+  #begin(asked: AskedTurn, isQueued: boolean, isKept: boolean): LiveTurn {
+    const { threadId } = asked;
+    const turn = new LiveTurn(asked, isQueued, isKept);
+    this.#threads.set(threadId, [...(this.#threads.get(threadId) ?? []), turn]);
+    void this.#queue.run(threadId, () => this.#run(turn)).finally(() => this.#forget(turn));
+    return turn;
+  }
+
+  #same({ threadId, key }: AskedTurn): LiveTurn | null {
+    return this.of(threadId).find((each) => key !== undefined && each.asked.key === key) ?? null;
+  }
+
   async #run(turn: LiveTurn): Promise<void> {
     const request: TurnRequest = { ...turn.asked, channelId: CHANNEL_ID };
     for (let isBusy = true; isBusy;) {
@@ -153,9 +186,20 @@ export class LiveTurns {
       for await (const event of this.context.agents.run(request, this.#stop.signal)) {
         isBusy = turn.turnId === null && event.type === 'turn-end' && event.error?.code === 'thread_busy' && !this.#stop.signal.aborted;
         if (isBusy) break; // another process works there: it has waited for that already
+        const isBegun = event.type === 'turn-start' || (event.type === 'turn-end' && !this.#stop.signal.aborted);
+        if (turn.isKept && isBegun) await this.#drop(turn.asked);
         const frame = turn.take(event);
         for (const listener of this.#listeners) listener(turn.asked.userId, frame);
       }
+    }
+  }
+
+  /** The thread has it now. */
+  async #drop(asked: AskedTurn): Promise<void> {
+    try {
+      await this.queued.drop(asked);
+    } catch (error) {
+      this.context.logger.warn('a message that has begun is still kept as waiting', { reason: messageOf(error) });
     }
   }
 

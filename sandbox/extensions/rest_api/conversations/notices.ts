@@ -46,7 +46,7 @@ export class Notices {
           method: 'GET',
           path: '/api/notices',
           need: 'user',
-          summary: 'List what you were told outside of conversations and have not dismissed, newest first',
+          summary: 'List your notices, newest first',
           result: z.strictObject({
             notices: z.array(
               z.strictObject({

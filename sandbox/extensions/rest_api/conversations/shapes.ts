@@ -77,6 +77,70 @@ export const turnResultShape = () =>
     questions: z.array(questionShape()),
   });
 
+const time = () => z.number().nullable();
+
+const turnHeadShape = () =>
+  z.strictObject({
+    id: z.string(),
+    threadId: z.string(),
+    agentId: z.string(),
+    correlationId: z.string(),
+    state: z.string(),
+    began: z.number(),
+    ended: time(),
+    inputTokens: z.number(),
+    outputTokens: z.number(),
+  });
+
+/** Of a call: turns that it called are as deep as they went. */
+const stepShape = () =>
+  z.strictObject({
+    step: z.int(),
+    model: z.string().nullable(),
+    began: time(),
+    ended: time(),
+    inputTokens: z.number().nullable(),
+    outputTokens: z.number().nullable(),
+    calls: z.array(
+      z.looseObject({
+        id: z.string(),
+        name: z.string(),
+        extensionId: z.string(),
+        state: z.string(),
+        began: time(),
+        ended: time(),
+        ok: z.boolean().nullable(),
+        error: z.string().nullable(),
+        title: z.string().nullable(),
+        approvals: z.array(z.strictObject({ asked: z.number(), answered: time(), answer: z.string().nullable() })),
+        turns: z.array(z.looseObject({ id: z.string() })),
+      }),
+    ),
+  });
+
+/** `earlier`: other turns of the conversation, the oldest first. Times are milliseconds. */
+export const traceShape = () =>
+  turnHeadShape().extend({
+    steps: z.array(stepShape()),
+    turns: z.array(z.looseObject({ id: z.string() })),
+    earlier: z.array(turnHeadShape()).optional(),
+  });
+
+/** By model, with what agents used that it called. `cost`: dollars; absent where nothing says what the model costs. `model`, `effort`: chosen for the last turn. */
+export const usageShape = () =>
+  z.strictObject({
+    model: z.string().nullable(),
+    effort: effort().nullable(),
+    used: z.array(
+      z.strictObject({
+        model: z.string().nullable(),
+        inputTokens: z.number(),
+        outputTokens: z.number(),
+        cost: z.number().optional(),
+      }),
+    ),
+  });
+
 /** Of a query: texts. */
 export const flag = () =>
   z

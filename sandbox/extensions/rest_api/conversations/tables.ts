@@ -22,6 +22,8 @@ interface Tables {
     readonly text: string;
     readonly thread: string | null;
   };
+  /** Messages that wait in busy threads, in the order in which they came. */
+  rest_api__queued: { readonly place?: number; readonly thread: string; readonly key: string; readonly asked: string };
   /** Answers to requests with an `Idempotency-Key`. */
   rest_api__answers: { readonly request: string; readonly digest: string; readonly answer: string; readonly at: number };
 }
@@ -40,6 +42,7 @@ const MIGRATIONS: readonly Migration[] = [
   [
     'CREATE TABLE rest_api__notices (id text PRIMARY KEY, at bigint NOT NULL, user_id text NOT NULL, kind text NOT NULL, text text NOT NULL, thread text)',
     'CREATE INDEX rest_api__notices_user ON rest_api__notices (user_id, at)',
+    'CREATE TABLE rest_api__queued (place integer PRIMARY KEY, thread text NOT NULL, key text NOT NULL, asked text NOT NULL, UNIQUE (thread, key))',
   ],
 ];
 

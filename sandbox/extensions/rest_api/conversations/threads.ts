@@ -1,6 +1,6 @@
 import { captureCommand } from '@pith/command-line';
-import { sha256 } from '@pith/plain-data';
 import {
+  codeOf,
   CommandProvider,
   type Conversations,
   type ExtensionContext,
@@ -11,11 +11,23 @@ import {
   z,
 } from 'pith';
 import type { RouteAnswer } from 'pith/http';
-import { type ApiRequest, type ApiRoute, apiRoute } from '../route.ts';
+import { preconditionFailed, tagOf } from '../entity-tags.ts';
+import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.ts';
 import type { LiveTurn, LiveTurns } from './live-turns.ts';
 import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
 import { streamed } from './server-events.ts';
-import { choiceShape, count, flag, messageBody, openThreadShape, threadListShape, threadShape, turnResultShape } from './shapes.ts';
+import {
+  choiceShape,
+  count,
+  flag,
+  messageBody,
+  openThreadShape,
+  threadListShape,
+  threadShape,
+  traceShape,
+  turnResultShape,
+  usageShape,
+} from './shapes.ts';
 
 export interface ThreadPorts {
   readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'find'>;
@@ -73,7 +85,7 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
           conversations.messages(owned.id, { ...given({ after, before }), limit }),
         );
         const thread = shownThread(owned);
-        return { status: 200, headers: { etag: tagOf(thread) }, json: plain({ thread, messages, live }) };
+        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages, live }) };
       },
     ),
     apiRoute(
@@ -89,6 +101,41 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
         const asked = { userId: caller.userId, signal, options: { text }, session: { threadId: id, agentId } };
         const { values } = await command(context, 'context', {}, asked);
         return { status: 200, json: values[0] as JsonValue };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'GET',
+        path: '/api/threads/{id}/trace',
+        need: 'user',
+        summary: 'Show what a turn did and when: model steps, tool calls, waits and called turns. Without `turn` the newest one',
+        query: z.strictObject({ turn: z.string().min(1).optional(), last: count(MOST, PAGE), all: flag() }),
+        result: traceShape(),
+      },
+      async ({ caller, params, query: { turn, last, all }, signal }) => {
+        const { id } = await threads.begun(params['id'] as string, caller, all);
+        const asked = { userId: caller.userId, signal, options: { last } };
+        const traced = await command(context, 'trace', { id: turn ?? id }, asked).catch((error: unknown) => {
+          throw codeOf(error, '') === 'thread_unknown' ? unknownTurn(turn) : error;
+        });
+        const found = traced.values[0] as { readonly threadId: string };
+        if (found.threadId !== id) throw unknownTurn(turn);
+        return { status: 200, json: plain(found) };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'GET',
+        path: '/api/threads/{id}/usage',
+        need: 'user',
+        summary: 'Show the tokens that a conversation has used, and what they cost',
+        result: usageShape(),
+      },
+      async ({ caller, params, signal }) => {
+        const { id } = await threads.begun(params['id'] as string, caller);
+        const { values } = await command(context, 'threads show', { id }, { userId: caller.userId, signal, options: { last: 1 } });
+        const { model = null, effort = null, usage: used } = values[0] as { model?: string; effort?: string; usage: readonly object[] };
+        return { status: 200, json: plain({ model, effort, used }) };
       },
     ),
     apiRoute(
@@ -233,10 +280,10 @@ function changingRoutes({ context, conversations, turns, threads }: ThreadPorts)
       async ({ caller, params, body: { title }, headers, signal }) => {
         const found = await idle(threads.begun(params['id'] as string, caller), turns);
         const wanted = headers['if-match'];
-        if (wanted !== undefined && wanted !== '*' && wanted !== tagOf(found)) return preconditionFailed();
+        if (wanted !== undefined && wanted !== '*' && wanted !== tagOf(found.title)) return preconditionFailed();
         await command(context, 'threads rename', { id: found.id, title: [title] }, { userId: caller.userId, signal });
         const thread = shownThread(await threads.of(found.id, caller));
-        return { status: 200, headers: { etag: tagOf(thread) }, json: plain({ thread }) };
+        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread }) };
       },
     ),
     apiRoute(
@@ -351,15 +398,6 @@ async function defaultAgent(context: ThreadPorts['context'], signal: AbortSignal
 function shownThread({ id, userId, conversation }: OwnedThread) {
   const nothing = { agentId: null, title: '', state: 'idle', createdAt: null, updatedAt: null, branchOf: null } as const;
   return conversation ?? { id, userId, ...nothing };
-}
-
-/** Of what two people may change at once. */
-function tagOf({ title }: { readonly title: string }): string {
-  return `"${sha256(title).slice(0, 16)}"`;
-}
-
-function preconditionFailed(): RouteAnswer {
-  return { status: 412, json: { error: { code: 'write_conflict', message: 'it has changed since you read it', cure: 'read it again' } } };
 }
 
 function policyOf({

@@ -3,6 +3,7 @@ import { countOption, localTime, renderTable, textColumns, widthOf } from '@pith
 import { positionalInputs, coerce, type GivenInputs, type InputField } from '../domain/inputs.ts';
 import { referenceOf } from '../domain/saved-skill.ts';
 import type { Library } from '../library/library.ts';
+import { rulesOf } from '../runs/lanes.ts';
 import { hasEnded, RUN_STATES, type Run, type RunState } from '../runs/run.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import type { Runner } from '../running/runner.ts';
@@ -56,6 +57,23 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         const all = await runs.list({ limit: countOption({ options }, 'limit'), ...skillId, ...state, ...whose });
         io.json(all.map(runJson));
         io.print(all.length === 0 ? 'No runs yet. Run a saved skill with: pith run NAME' : table(all, io));
+      },
+    },
+    {
+      path: 'runs lanes',
+      description: 'List the lanes with their slots, and how many of your runs are in them; for administrators those of all',
+      async run(_input, io) {
+        const { isAdmin, userId } = await library.person(io.userId);
+        await library.ready();
+        const open = await runs.openByLane(isAdmin ? undefined : userId);
+        const { config } = library.context;
+        const lanes = [...new Set([...Object.keys(config.lanes), ...open.keys()])].map((lane) => {
+          const { running, queued } = open.get(lane) ?? { running: 0, queued: 0 };
+          return { lane, slots: rulesOf(config, lane).slots, running, queued };
+        });
+        io.json(lanes);
+        const rows = lanes.map(({ lane, slots, running, queued }) => [lane, String(slots), String(running), String(queued)]);
+        io.print(renderTable(rows, textColumns(['LANE', 'SLOTS', 'RUNNING', 'QUEUED']), widthOf(io)));
       },
     },
     {

@@ -1,8 +1,9 @@
 import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
 import { localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import { referenceOf, VISIBILITIES, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
+import { nextTimesOf } from '../domain/timetable.ts';
 import type { Person } from '../domain/permissions.ts';
-import { readSkillFile } from '../library/skill-file.ts';
+import { parseSkillFile, readSkillFile } from '../library/skill-file.ts';
 import type { Library } from '../library/library.ts';
 import { toolNameOf } from '../library/tool-names.ts';
 import { skillJson, skillText, versionJson } from './view.ts';
@@ -15,6 +16,7 @@ export interface SavedCommandPorts {
 }
 
 const SKILL = { name: 'skill', description: 'Its name, or owner/name', required: true };
+const TEXT = { name: 'text', type: 'string', description: 'What a skill.yml would say, in place of a file' } as const;
 const ON = { name: 'state', description: 'on (default) or off' };
 
 /** Changes a skill; resolves with what it is now and what to tell the person, null where they left. */
@@ -68,7 +70,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
         const person = await library.person(io.userId);
         const tag = typeof options['tag'] === 'string' ? { tag: options['tag'] } : {};
         const all = await library.list(person, { ...tag, deprecated: options['deprecated'] === true });
-        io.json(all.map(skillJson));
+        io.json(await Promise.all(all.map(async (skill) => ({ ...skillJson(skill), successor: await library.successorOf(skill) }))));
         if (all.length === 0) return io.print('No saved skills. Save one with: pith saved new NAME');
         const successors = await Promise.all(all.map((skill) => library.successorOf(skill)));
         const rows = all.map((skill, at) => [
@@ -90,8 +92,16 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       arguments: [SKILL],
       async run(input, io) {
         const { skill, versions } = await shown(input, io);
-        io.json({ ...skillJson(skill), versions: versions.map(versionJson) });
-        io.print(skillText(skill, versions, await library.successorOf(skill)));
+        const successor = await library.successorOf(skill);
+        const [runnable = null] = await library.runnable([skill], await library.person(io.userId));
+        io.json({
+          ...skillJson(skill),
+          successor,
+          next_runs: [...nextTimesOf(skill, clock.now(), 3)],
+          run_inputs: runnable && runnable.inputs.map((field) => ({ ...field })),
+          versions: versions.map(versionJson),
+        });
+        io.print(skillText(skill, versions, successor));
       },
     },
     {
@@ -116,7 +126,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       path: 'saved new',
       description: 'Save a skill: from a file, or by answering questions',
       arguments: [{ name: 'name', description: 'Lower-case letters, digits, - and _', required: true }],
-      options: [{ name: 'file', type: 'string', description: 'A skill.yml that describes it' }],
+      options: [{ name: 'file', type: 'string', description: 'A skill.yml that describes it' }, TEXT],
       async run(input, io) {
         const person = await library.person(io.userId);
         const file = await contentOf(input, io, null);
@@ -131,7 +141,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     change(
       'saved edit',
       'Change a saved skill: from a file, or by answering questions',
-      { options: [{ name: 'file', type: 'string', description: 'A skill.yml with the changes' }] },
+      { options: [{ name: 'file', type: 'string', description: 'A skill.yml with the changes' }, TEXT] },
       async (reference, input, { io, person }) => {
         const { skill } = await library.find(reference, person, 'edit');
         const file = await contentOf(input, io, skill);
@@ -335,9 +345,10 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
   ];
 }
 
-/** What is to be saved: of a file, else by questions. null: the person left. */
+/** What is to be saved: of a file or a text, else by questions. null: the person left. */
 async function contentOf({ options }: CommandInput, io: CommandIO, before: SavedSkill | null): Promise<SkillFile | null> {
-  const { file } = options;
+  const { file, text } = options;
+  if (typeof text === 'string') return parseSkillFile(text, 'skill.yml');
   if (typeof file === 'string') return readSkillFile(file, io.workingDirectory);
   if (!io.interactive && io.session === undefined)
     throw new PithError('usage', 'say what the skill is made of', { cure: 'name a file: --file skill.yml' });

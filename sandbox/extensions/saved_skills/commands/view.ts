@@ -5,7 +5,7 @@ import { referenceOf, type SavedSkill } from '../domain/saved-skill.ts';
 import { usageOf } from '../domain/inputs.ts';
 import { toolNameOf } from '../library/tool-names.ts';
 import { kindOf } from '../runs/deliveries.ts';
-import type { Run } from '../runs/run.ts';
+import { type Run, threadOf } from '../runs/run.ts';
 import type { SkillVersion } from '../store/skill-store.ts';
 
 /** Nobody is shown these: who needs the address of a webhook asks for it. */
@@ -57,6 +57,7 @@ export function runJson(run: Run): { [key: string]: JsonValue } {
     delivery_error: run.deliveryError,
     pinned: run.pinned,
     parent: run.parentId,
+    thread: threadOf(run.id),
   };
 }
 

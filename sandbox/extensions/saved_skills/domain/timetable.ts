@@ -8,6 +8,12 @@ export function nextOf({ schedule, time_zone }: Pick<SavedSkill, 'schedule' | 't
   return typeof next === 'number' ? next : null;
 }
 
+/** The first times after `now` at which it runs by itself, `most` at most. */
+export function nextTimesOf(skill: Pick<SavedSkill, 'schedule' | 'time_zone'>, now: number, most: number): readonly number[] {
+  const next = nextOf(skill, now);
+  return next === null || most === 0 ? [] : [next, ...nextTimesOf(skill, next, most - 1)];
+}
+
 /** Throws `schedule_invalid` for one that never falls due, or more often than each minute. */
 export function checkTimetable(schedule: string, timeZone: string | null, now: number): void {
   const next = nextTime(schedule, timeZone, now);

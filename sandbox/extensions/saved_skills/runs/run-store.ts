@@ -73,6 +73,26 @@ export class RunStore {
     return Promise.all(rows.map((row) => this.seal.opened(runOf(row))));
   }
 
+  /** Runs that have or wait for a slot, by lane. `userId`: only what this user asked for, or what runs as them. */
+  async openByLane(userId?: string): Promise<ReadonlyMap<string, { readonly running: number; readonly queued: number }>> {
+    const rows = await this.queries.all((db) => {
+      const open = db
+        .selectFrom(RUNS)
+        .select(({ fn }) => ['lane', 'state', fn.countAll<number>().as('count')])
+        .where('state', 'in', ['queued', 'running'])
+        .where('parent_id', 'is', null)
+        .groupBy(['lane', 'state']);
+      return userId === undefined ? open : open.where((on) => on.or([on('user_id', '=', userId), on('acts_as', '=', userId)]));
+    });
+    const lanes = new Map<string, { running: number; queued: number }>();
+    for (const { lane, state, count } of rows) {
+      const counts = lanes.get(lane) ?? { running: 0, queued: 0 };
+      counts[state as 'running' | 'queued'] = Number(count);
+      lanes.set(lane, counts);
+    }
+    return lanes;
+  }
+
   /** Ids of the runs that one has composed so far. */
   async composedBy(parentId: string): Promise<readonly string[]> {
     const rows = await this.queries.all((db) => db.selectFrom(RUNS).select('id').where('parent_id', '=', parentId));

@@ -4,7 +4,7 @@ import { didYouMean, printableLine } from '@pith/plain-text';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { briefOf, diagnosticJson, diagnosticText, idOf, LINK_REFUSED } from '@pith/skill-files';
 import type { SkillRegistry } from '../registry.ts';
-import { type Skill, type Snapshot, summaryOf } from '../skill.ts';
+import { cureOf, type Skill, type Snapshot, summaryOf } from '../skill.ts';
 import { withRegistry } from './open-registry.ts';
 import { CHANGED_OUTSIDE } from '../drafts/outside-changes.ts';
 import { SKILL_UNSCANNED } from '../scan/precedence.ts';
@@ -41,7 +41,9 @@ function ofPlugin(snapshot: Snapshot, plugin: string): Snapshot {
 
 /** One skill as `--json` prints it. */
 export function skillJson(skill: Skill): { [key: string]: JsonValue } {
-  return { ...summaryOf(skill), diagnostics: skill.diagnostics.map(diagnosticJson) };
+  const cure = cureOf(skill);
+  const diagnostics = skill.diagnostics.map(diagnosticJson);
+  return { ...summaryOf(skill), tags: skill.tags, ...(cure === undefined ? {} : { cure }), diagnostics };
 }
 
 interface Listing {

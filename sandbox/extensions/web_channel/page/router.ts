@@ -13,8 +13,9 @@ export function goTo(path: string): void {
 }
 
 /** For clicks on links within the page; with a key held, the browser opens a tab as ever. */
-export function followLink(event: MouseEvent & { readonly currentTarget: HTMLAnchorElement }): void {
+export function followLink(event: MouseEvent & { readonly currentTarget: HTMLAnchorElement | SVGAElement }): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey) return;
   event.preventDefault();
-  goTo(new URL(event.currentTarget.href).pathname);
+  const { href } = event.currentTarget;
+  goTo(new URL(typeof href === 'string' ? href : href.baseVal, location.href).pathname);
 }

@@ -1,23 +1,20 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren, VNode } from 'preact';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { VNode } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { followLink, goTo, place } from '../router.ts';
 import { ask } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { type Choice, ChoiceView, chosen, NO_CHOICE } from './choice.tsx';
 import { Composer } from './composer.tsx';
 import { ContextView } from './context-view.tsx';
 import { Conversation } from './conversation.ts';
+import { type Figures, useFigures, usedText } from './figures.ts';
 import { QuestionView } from './question-view.tsx';
-import type { Message, Thread } from './shapes.ts';
-import { Messages, OpenStep } from './step.tsx';
+import { Scrolled } from './scrolled.tsx';
+import type { Message } from './shapes.ts';
+import { OpenStep } from './step.tsx';
 import { ThreadActions } from './thread-actions.tsx';
-
-interface Agent {
-  readonly id: string;
-  readonly name: string;
-  readonly default?: boolean;
-}
+import { ThreadList } from './thread-list.tsx';
 
 export function Chat(): VNode {
   const id = place.value.split('/')[2];
@@ -29,68 +26,25 @@ export function Chat(): VNode {
   );
 }
 
-function ThreadList({ current }: { readonly current: string | null }): VNode {
-  const words = useSignal('');
-  const path = `/api/threads?limit=100${words.value.trim() === '' ? '' : `&text=${encodeURIComponent(words.value.trim())}`}`;
-  const [loaded] = useLoaded<{ readonly threads: readonly Thread[] }>(path, ({ data }) => data['kind'] === 'thread');
-  return (
-    <aside class="threads" aria-label="Conversations">
-      <a class="button" href="/chat" onClick={followLink}>
-        New conversation
-      </a>
-      <input
-        type="search"
-        placeholder="Search"
-        aria-label="Search conversations"
-        value={words.value}
-        onInput={({ currentTarget }) => (words.value = currentTarget.value)}
-      />
-      <Problem error={loaded.value.error} />
-      <ul>
-        {(loaded.value.value?.threads ?? []).map(({ id, title, state }) => (
-          <li key={id}>
-            <a href={`/chat/${encodeURIComponent(id)}`} onClick={followLink} aria-current={id === current ? 'page' : undefined}>
-              {title || id}
-              {state === 'running' && <span class="muted"> …</span>}
-              {state === 'awaiting_approval' && <span class="warn"> asks you</span>}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </aside>
-  );
-}
-
 function NewConversation(): VNode {
-  const [agents] = useLoaded<readonly Agent[]>('/api/agents', ({ data }) => data['kind'] === 'agent');
-  const agent = useSignal('');
-  const list = agents.value.value ?? [];
-  const send = async (message: object): Promise<void> => {
+  const choice = useSignal(NO_CHOICE);
+  const send = async (message: { readonly text: string }): Promise<void> => {
     const { id } = await ask<{ readonly id: string }>('POST', '/api/threads');
     const conversation = new Conversation(id);
-    await conversation.send({ ...(message as { readonly text: string }), ...(agent.value === '' ? {} : { agent: agent.value }) });
+    await conversation.send({ ...message, ...chosen(choice.value) });
     conversation.close();
+    choices.set(id, { ...choice.value, agent: '' });
     goTo(`/chat/${encodeURIComponent(id)}`);
   };
   return (
     <main class="conversation">
       <div class="scrolled start">
         <h1>What shall we do?</h1>
-        <label>
-          Agent{' '}
-          <select value={agent.value} onChange={({ currentTarget }) => (agent.value = currentTarget.value)}>
-            <option value="">{list.find((each) => each.default)?.name ?? 'The default'}</option>
-            {list
-              .filter((each) => !each.default)
-              .map(({ id, name }) => (
-                <option key={id} value={id}>
-                  {name}
-                </option>
-              ))}
-          </select>
-        </label>
+        <p class="muted">Write to an agent. A slash names a recipe, @ an agent; files come by drag, paste or choice.</p>
       </div>
-      <Composer isBusy={false} draft="" send={send} stop={() => undefined} />
+      <Composer isBusy={false} draft="" send={send} stop={() => undefined}>
+        <ChoiceView choice={choice} agentId={null} />
+      </Composer>
     </main>
   );
 }
@@ -99,13 +53,20 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
   const conversation = useMemo(() => new Conversation(id), [id]);
   useEffect(() => () => conversation.close(), [conversation]);
   const draft = useSignal('');
+  const choice = useSignal(choices.get(id) ?? NO_CHOICE);
+  const figures = useFigures(conversation);
   const isContextOpen = useSignal(false);
-  const { messages, live, questions, notices, error, thread, hasOlder, isBusy } = conversation;
+  const { pages, error, thread, isBusy } = conversation;
+  const send = async (message: { readonly text: string }): Promise<void> => {
+    await conversation.send({ ...message, ...chosen(choice.value) });
+    choice.value = { ...choice.value, agent: '' }; // the conversation is that agent's now
+  };
   const edit = async ({ seq }: Message): Promise<void> => {
     const { id: made, text } = await conversation.branch(seq);
     drafts.set(made, text ?? '');
     goTo(`/chat/${encodeURIComponent(made)}`);
   };
+  useEffect(() => choice.subscribe((value) => void choices.set(id, value)), [id]);
   useEffect(() => {
     draft.value = drafts.get(id) ?? '';
     drafts.delete(id);
@@ -126,8 +87,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
     <main class="conversation">
       <header class="row">
         <h1>{thread.value?.title || 'Conversation'}</h1>
-        <span class="muted">{thread.value?.agentId}</span>
-        {messages.value.length > 0 && (
+        {pages.value.length > 0 && (
           <button
             type="button"
             class="quiet"
@@ -137,68 +97,72 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
             What the model sees
           </button>
         )}
-        {thread.value !== null && messages.value.length > 0 && <ThreadActions thread={thread.value} />}
+        {thread.value !== null && pages.value.length > 0 && <ThreadActions thread={thread.value} />}
+        <About conversation={conversation} figures={figures} />
         {isContextOpen.value && <ContextView threadId={id} />}
       </header>
-      <Scrolled>
-        {hasOlder.value && (
-          <button type="button" class="quiet" onClick={() => void conversation.older()}>
-            Earlier messages
-          </button>
-        )}
-        <Messages messages={messages.value} onEdit={(message) => void edit(message)} />
-        {live.value !== null &&
-          (live.value.state === 'queued' ? <p class="muted">Waiting its turn …</p> : <OpenStep events={live.value.events} />)}
-        {notices.value.map((notice, at) => (
-          <p key={at} class="muted">
-            {notice}
-          </p>
-        ))}
-        {questions.value.map((question) => (
-          <QuestionView key={question.id} question={question} conversation={conversation} />
-        ))}
-        {thread.value?.state === 'cut_off' && (
-          <p class="warn">
-            The last turn was cut off.{' '}
-            <button type="button" onClick={() => void conversation.continue()}>
-              Go on
-            </button>
-          </p>
-        )}
-        <Problem error={error.value} />
+      <Scrolled conversation={conversation} figures={figures} onEdit={(message) => void edit(message)}>
+        <Current conversation={conversation} />
       </Scrolled>
-      <Composer
-        isBusy={isBusy.value}
-        draft={draft.value}
-        send={(message) => conversation.send(message)}
-        stop={() => void conversation.stop()}
-      />
+      <Composer isBusy={isBusy.value} draft={draft.value} send={send} stop={() => void conversation.stop()}>
+        <ChoiceView choice={choice} agentId={thread.value?.agentId ?? null} />
+      </Composer>
     </main>
+  );
+}
+
+/** Who answers here, what it has used, and where it comes from: one line, which is there before it is known. */
+function About({ conversation: { thread }, figures }: { readonly conversation: Conversation; readonly figures: Figures }): VNode {
+  const { value } = thread;
+  const usage = figures.usage.value;
+  const parts = [value?.agentId, figures.model.value, usage === null ? '' : usedText(usage)].filter((part) => part);
+  return (
+    <p class="about muted">
+      {parts.length === 0 ? '\u00a0' : parts.join(' · ')}
+      {value !== null && value.branchOf !== null && (
+        <>
+          {' · '}
+          <a href={`/chat/${encodeURIComponent(value.branchOf)}`} onClick={followLink}>
+            the conversation that it branched from
+          </a>
+        </>
+      )}
+    </p>
+  );
+}
+
+/** What happens now, below what is kept. */
+function Current({ conversation }: { readonly conversation: Conversation }): VNode {
+  const { live, notices, questions, thread, error } = conversation;
+  return (
+    <>
+      {live.value !== null &&
+        (live.value.state === 'queued' ? <p class="muted">Waiting its turn …</p> : <OpenStep events={live.value.events} />)}
+      {live.value !== null && live.value.waiting > 0 && (
+        <p class="muted">{live.value.waiting === 1 ? '1 message waits its turn' : `${live.value.waiting} messages wait their turn`}</p>
+      )}
+      {notices.value.map((notice, at) => (
+        <p key={at} class="muted">
+          {notice}
+        </p>
+      ))}
+      {questions.value.map((question) => (
+        <QuestionView key={question.id} question={question} conversation={conversation} />
+      ))}
+      {thread.value?.state === 'cut_off' && (
+        <p class="warn">
+          The last turn was cut off.{' '}
+          <button type="button" onClick={() => void conversation.continue()}>
+            Go on
+          </button>
+        </p>
+      )}
+      <Problem error={error.value} />
+    </>
   );
 }
 
 /** What is to be asked again, by the conversation that was made for it. */
 const drafts = new Map<string, string>();
-
-/** Follows its end while the person is there. */
-function Scrolled({ children }: { readonly children: ComponentChildren }): VNode {
-  const box = useRef<HTMLDivElement>(null);
-  const isAtEnd = useRef(true);
-  useEffect(() => {
-    if (isAtEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight;
-  });
-  return (
-    <div
-      class="scrolled"
-      ref={box}
-      tabIndex={0}
-      role="log"
-      aria-label="Messages"
-      onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) =>
-        (isAtEnd.current = scrollHeight - scrollTop - clientHeight < 80)
-      }
-    >
-      {children}
-    </div>
-  );
-}
+/** What was chosen, by conversation, while the page is open. */
+const choices = new Map<string, Choice>();

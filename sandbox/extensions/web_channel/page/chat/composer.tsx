@@ -1,15 +1,10 @@
 import { useSignal } from '@preact/signals';
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { ApiError } from '../server/api.ts';
+import { type Attachment, attachmentOf, MOST_ATTACHMENTS } from './attachments.ts';
 import { type Completion, completionsOf, expanded } from './completion.ts';
-
-interface Attachment {
-  readonly name: string;
-  readonly text?: string;
-  readonly image?: { readonly mediaType: string; readonly data: string };
-}
 
 interface ComposerProps {
   readonly isBusy: boolean;
@@ -17,14 +12,14 @@ interface ComposerProps {
   readonly draft: string;
   send(message: { readonly text: string; readonly attachments?: readonly Attachment[] }): Promise<void>;
   stop(): void;
+  /** Beside its buttons. */
+  readonly children?: ComponentChildren;
 }
 
-const IMAGES = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
-const MOST_TEXT = 256 * 1024;
 const MOST_COMPLETIONS = 8;
 
 /** Where a message is written. Enter sends; Shift and Enter begin a line. Files come by paste, drop and choice. */
-export function Composer({ isBusy, draft, send, stop }: ComposerProps): VNode {
+export function Composer({ isBusy, draft, send, stop, children }: ComposerProps): VNode {
   const text = useSignal(draft);
   const files = useSignal<readonly Attachment[]>([]);
   const error = useSignal<Pick<ApiError, 'message' | 'cure'> | null>(null);
@@ -35,12 +30,16 @@ export function Composer({ isBusy, draft, send, stop }: ComposerProps): VNode {
     text.value = draft;
     box.current?.focus();
   }, [draft]);
-  const add = async (list: Iterable<File>): Promise<void> => {
+  const add = async (list: readonly File[]): Promise<void> => {
+    const refused: string[] = [];
     for (const file of list) {
       const attachment = await attachmentOf(file);
-      if (attachment === null) error.value = { message: `${file.name} is neither a small text nor an image`, cure: null };
+      if ('why' in attachment) refused.push(attachment.why);
+      else if (files.value.length >= MOST_ATTACHMENTS)
+        refused.push(`${attachment.name} is not attached: at most ${MOST_ATTACHMENTS} files go with a message`);
       else files.value = [...files.value, attachment];
     }
+    error.value = refused.length === 0 ? null : { message: refused.join('; '), cure: null };
   };
   const write = async (value: string): Promise<void> => {
     text.value = value;
@@ -90,7 +89,7 @@ export function Composer({ isBusy, draft, send, stop }: ComposerProps): VNode {
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
         event.preventDefault();
-        void add(event.dataTransfer?.files ?? []);
+        void add([...(event.dataTransfer?.files ?? [])]);
       }}
     >
       <Problem error={error.value} />
@@ -102,6 +101,7 @@ export function Composer({ isBusy, draft, send, stop }: ComposerProps): VNode {
               type="button"
               class="chip"
               title="Leave it out"
+              aria-label={`Leave out ${file.name}`}
               onClick={() => (files.value = files.value.filter((each) => each !== file))}
             >
               {file.name} ×
@@ -141,11 +141,12 @@ export function Composer({ isBusy, draft, send, stop }: ComposerProps): VNode {
             multiple
             class="unseen"
             onChange={({ currentTarget }) => {
-              void add(currentTarget.files ?? []);
+              void add([...(currentTarget.files ?? [])]);
               currentTarget.value = '';
             }}
           />
         </label>
+        {children}
         {isBusy && (
           <button type="button" onClick={stop}>
             Stop
@@ -157,18 +158,4 @@ export function Composer({ isBusy, draft, send, stop }: ComposerProps): VNode {
       </div>
     </form>
   );
-}
-
-/** null: neither an image nor a text that is small enough. */
-async function attachmentOf(file: File): Promise<Attachment | null> {
-  const name = file.name === '' ? 'pasted' : file.name;
-  if (IMAGES.includes(file.type)) {
-    const bytes = new Uint8Array(await file.arrayBuffer());
-    const parts: string[] = [];
-    for (let at = 0; at < bytes.length; at += 0x8000) parts.push(String.fromCharCode(...bytes.subarray(at, at + 0x8000)));
-    return { name, image: { mediaType: file.type, data: btoa(parts.join('')) } };
-  }
-  if (file.size > MOST_TEXT) return null;
-  const text = await file.text();
-  return text.includes('\0') ? null : { name, text };
 }

@@ -1,6 +1,7 @@
 import { batch, computed, signal } from '@preact/signals';
 import { ApiError, ask, read } from '../server/api.ts';
 import { onEvent, type ServerEvent } from '../server/events.ts';
+import { appended, type Page, prepended } from './pages.ts';
 import type { Answer, Live, Message, Question, Thread, TurnEvent } from './shapes.ts';
 
 interface Opened {
@@ -9,7 +10,8 @@ interface Opened {
   readonly live: Live | null;
 }
 
-const PAGE = 50;
+const FIRST = 50;
+const MOST = 200;
 
 /**
  * One conversation as the page shows it: the messages that the server keeps, in their order, and the open step of the turn that runs. What
@@ -17,7 +19,8 @@ const PAGE = 50;
  */
 export class Conversation {
   readonly thread = signal<Thread | null>(null);
-  readonly messages = signal<readonly Message[]>([]);
+  /** The messages that are known, without a gap. */
+  readonly pages = signal<readonly Page[]>([]);
   readonly live = signal<Live | null>(null);
   readonly questions = signal<readonly Question[]>([]);
   readonly notices = signal<readonly string[]>([]);
@@ -27,6 +30,7 @@ export class Conversation {
   /** Events that came while the state was read. */
   #early: { readonly turn: string | null; readonly n: number; readonly event: TurnEvent }[] = [];
   #reading: Promise<void> | null = null;
+  #readingOlder: Promise<void> | null = null;
   #isStale = false;
   readonly #path: string;
   readonly #off: () => void;
@@ -47,14 +51,15 @@ export class Conversation {
     return (this.#reading ??= this.#read().finally(() => (this.#reading = null)));
   }
 
-  async older(): Promise<void> {
-    const first = this.messages.value[0]?.seq;
-    if (first === undefined) return;
-    const { messages } = await read<Opened>(`${this.#path}?before=${first}&limit=${PAGE}`);
-    batch(() => {
-      this.messages.value = [...messages.filter(({ seq }) => seq < first), ...this.messages.value];
-      this.hasOlder.value = messages.length === PAGE;
-    });
+  /** Reads what is before the messages that are known. */
+  older(): Promise<void> {
+    if (!this.hasOlder.value) return Promise.resolve();
+    return (this.#readingOlder ??= this.#readOlder().finally(() => (this.#readingOlder = null)));
+  }
+
+  /** Reads all that is before. */
+  async oldest(): Promise<void> {
+    while (this.hasOlder.value && this.error.value === null) await this.older();
   }
 
   /** Rejects with `ApiError` where the message was not taken. */
@@ -121,25 +126,47 @@ export class Conversation {
     if (event.type === 'step-end' || event.type === 'turn-end' || event.type === 'approval-request') void this.refresh();
   }
 
+  async #readOlder(): Promise<void> {
+    const first = this.pages.value[0]?.[0]?.seq;
+    if (first === undefined) return;
+    try {
+      const { messages } = await read<Opened>(`${this.#path}?before=${first}&limit=${MOST}`);
+      batch(() => {
+        this.pages.value = prepended(
+          this.pages.value,
+          messages.filter(({ seq }) => seq < first),
+        );
+        this.hasOlder.value = messages.length === MOST;
+      });
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
   async #read(): Promise<void> {
     while (this.#isStale) {
       this.#isStale = false;
       this.#early = [];
-      const last = this.messages.value.at(-1)?.seq;
+      const last = this.pages.value.at(-1)?.at(-1)?.seq;
+      const limit = last === undefined ? FIRST : MOST;
       try {
         const [{ thread, messages, live }, { approvals }] = await Promise.all([
-          read<Opened>(`${this.#path}?limit=${PAGE}${last === undefined ? '' : `&after=${last}`}`),
+          read<Opened>(`${this.#path}?limit=${limit}${last === undefined ? '' : `&after=${last}`}`),
           read<{ readonly approvals: readonly Question[] }>(`/api/approvals?thread=${encodeURIComponent(this.id)}`),
         ]);
         batch(() => {
           this.thread.value = thread;
-          if (last === undefined) this.hasOlder.value = messages.length === PAGE;
-          this.messages.value = [...this.messages.value, ...messages.filter(({ seq }) => last === undefined || seq > last)];
+          if (this.error.value?.status === 0) this.error.value = null; // it answers again
+          if (last === undefined) this.hasOlder.value = messages.length >= limit / 2; // what the open step has kept is not among them
+          this.pages.value = appended(
+            this.pages.value,
+            messages.filter(({ seq }) => last === undefined || seq > last),
+          );
           this.live.value = live;
           this.questions.value = approvals;
           for (const said of this.#early) if (live !== null && said.turn === live.turn && said.n > live.n) this.#apply(said);
         });
-        if (last !== undefined && messages.length === PAGE) this.#isStale = true;
+        if (last !== undefined && messages.length === limit) this.#isStale = true;
       } catch (error) {
         if (error instanceof ApiError) this.error.value = error;
       }

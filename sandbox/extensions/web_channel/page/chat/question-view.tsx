@@ -1,22 +1,29 @@
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { ApiError } from '../server/api.ts';
 import type { Conversation } from './conversation.ts';
 import type { Answer, Question } from './shapes.ts';
 
-/** The keys of a chat in a terminal. */
-const KEYS: Readonly<Record<Answer, readonly [key: string, words: string]>> = {
-  once: ['y', 'Yes, once'],
-  always: ['a', 'Always in this chat'],
-  project: ['p', 'Always in this project'],
-  no: ['n', 'No'],
+/** The keys and the words of a chat in a terminal. */
+const KEYS: Readonly<Record<Answer, readonly [key: string, words: string, means: string]>> = {
+  once: ['y', 'Yes', 'allow this call'],
+  always: ['a', 'Always in this chat', 'allow what is shown in this chat, without asking again'],
+  project: ['p', 'Always in this project', 'allow what is shown in every chat of this project'],
+  no: ['n', 'No', 'refuse; the agent goes on without it'],
 };
+
+/** Lines that are shown at once. */
+const LONG = 25;
 
 export function QuestionView({ question, conversation }: { readonly question: Question; readonly conversation: Conversation }): VNode {
   const [error, setError] = useState<ApiError | null>(null);
   const [reason, setReason] = useState('');
+  const [isWhole, setWhole] = useState(false);
+  const why = useRef<HTMLInputElement>(null);
+  const details = question.details ?? JSON.stringify(question.input, null, 2);
+  const isLong = details.split('\n').length > LONG;
   const answer = async (choice: Answer): Promise<void> => {
     try {
       await conversation.answer(question, choice, choice === 'no' ? reason.trim() : '');
@@ -29,9 +36,12 @@ export function QuestionView({ question, conversation }: { readonly question: Qu
     const press = (event: KeyboardEvent): void => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
       const choice = question.answers.find((each) => KEYS[each][0] === event.key.toLowerCase());
-      if (isTyping || event.metaKey || event.ctrlKey || event.altKey || choice === undefined) return;
+      if (isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
+      if (event.key === 'e') why.current?.focus();
+      else if (event.key === 'v' && isLong) setWhole(!isWhole);
+      else if (choice !== undefined) void answer(choice);
+      else return;
       event.preventDefault();
-      void answer(choice);
     };
     addEventListener('keydown', press);
     return () => removeEventListener('keydown', press);
@@ -43,24 +53,38 @@ export function QuestionView({ question, conversation }: { readonly question: Qu
         {question.agents.join(' → ')} asks to call <code>{question.tool}</code>
         {question.enforced !== null && ` · ${question.enforced}`}
       </p>
-      {question.details === null ? (
-        <CodeBlock code={JSON.stringify(question.input, null, 2)} language="json" />
-      ) : (
-        <CodeBlock code={question.details} language={/^(?:--- |@@ )/m.test(question.details) ? 'diff' : ''} />
+      <div class={isLong && !isWhole ? 'part' : ''}>
+        <CodeBlock code={details} language={question.details === null ? 'json' : /^(?:--- |@@ )/m.test(details) ? 'diff' : ''} />
+      </div>
+      {isLong && (
+        <button type="button" class="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          View all <kbd>v</kbd>
+        </button>
       )}
       {question.covers !== null && <p class="muted">Always covers: {question.covers}</p>}
       <div class="row">
         {question.answers.map((choice) => (
-          <button key={choice} type="button" class={choice === 'once' ? 'main' : ''} onClick={() => void answer(choice)}>
+          <button
+            key={choice}
+            type="button"
+            class={choice === 'once' ? 'main' : ''}
+            title={KEYS[choice][2]}
+            onClick={() => void answer(choice)}
+          >
             {KEYS[choice][1]} <kbd>{KEYS[choice][0]}</kbd>
           </button>
         ))}
         <input
+          ref={why}
           class="wide"
           value={reason}
-          placeholder="Why not? The agent reads it"
+          placeholder="Why not? The agent reads it (e)"
           aria-label="Why not"
+          aria-keyshortcuts="e"
           onInput={({ currentTarget }) => setReason(currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && reason.trim() !== '') void answer('no');
+          }}
         />
       </div>
       <Problem error={error} />

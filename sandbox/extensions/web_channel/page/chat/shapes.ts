@@ -7,6 +7,8 @@ export interface Thread {
   readonly title: string;
   readonly state: 'idle' | 'running' | 'awaiting_approval' | 'cut_off';
   readonly updatedAt: number | null;
+  /** The conversation that it began like. */
+  readonly branchOf: string | null;
 }
 
 export interface Message {

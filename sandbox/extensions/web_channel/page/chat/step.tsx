@@ -1,6 +1,9 @@
-import type { VNode } from 'preact';
+import { countTokens } from '@pith/token-count';
+import { Fragment, type VNode } from 'preact';
+import { useMemo, useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Markdown } from '../parts/markdown.tsx';
+import { type Figures, short, took } from './figures.ts';
 import type { Message, Result, TurnEvent } from './shapes.ts';
 
 interface Call {
@@ -12,36 +15,65 @@ interface Call {
   readonly line?: string | undefined;
 }
 
+interface Shown {
+  readonly figures: Figures;
+  onEdit(message: Message): void;
+}
+
+interface MessagesProps extends Shown {
+  readonly messages: readonly Message[];
+  /** The one behind them; null: there is none. */
+  readonly next: Message | null;
+}
+
 /** What was said and done, in its order. */
-export function Messages({ messages, onEdit }: { readonly messages: readonly Message[]; onEdit(message: Message): void }): VNode {
+export function Messages({ messages, next, ...shown }: MessagesProps): VNode {
   const results = new Map(messages.flatMap((message) => message.results.map((result) => [result.id, result] as const)));
   return (
     <>
-      {messages.map((message) => (
-        <MessageView key={message.seq} message={message} results={results} onEdit={onEdit} />
+      {messages.map((message, at) => (
+        <Fragment key={message.seq}>
+          <MessageView message={message} results={results} {...shown} />
+          {isLastOfTurn(message, messages[at + 1] ?? next) && <TurnLine turnId={message.turnId} figures={shown.figures} />}
+        </Fragment>
       ))}
     </>
   );
 }
 
-interface Shown {
-  readonly message: Message;
-  readonly results: ReadonlyMap<string, Result>;
-  onEdit(message: Message): void;
+function isLastOfTurn({ role, turnId, calls }: Message, next: Message | null): boolean {
+  return role === 'assistant' && (next === null ? calls.length === 0 : next.turnId !== turnId);
 }
 
-function MessageView({ message, results, onEdit }: Shown): VNode | null {
-  const { role, text, calls, attachments } = message;
+/** What a turn used, once it has ended. Its place is there before. */
+function TurnLine({ turnId, figures }: { readonly turnId: string; readonly figures: Figures }): VNode {
+  const turn = figures.turns.value.get(turnId);
+  const isKnown = turn !== undefined && turn.ended !== null;
+  const text = isKnown ? `${short(turn.inputTokens + turn.outputTokens)} tokens · ${took((turn.ended ?? 0) - turn.began)}` : '\u00a0';
+  return <p class="turn muted">{text}</p>;
+}
+
+interface MessageProps extends Shown {
+  readonly message: Message;
+  readonly results: ReadonlyMap<string, Result>;
+}
+
+function MessageView({ message, results, figures, onEdit }: MessageProps): VNode | null {
+  const { role, text, calls, attachments, turnId } = message;
   if (role === 'tool') return null; // shown with its call
   if (role === 'user')
     return (
       <article class="said" aria-label="You">
         <div class="pre">{text}</div>
-        {attachments.map(({ name }) => (
-          <span key={name} class="chip">
-            {name}
-          </span>
-        ))}
+        {attachments.length > 0 && (
+          <ul class="chips" aria-label="Attached">
+            {attachments.map(({ name }, at) => (
+              <li key={at} class="chip">
+                {name}
+              </li>
+            ))}
+          </ul>
+        )}
         <button type="button" class="quiet" onClick={() => onEdit(message)}>
           Edit and ask again
         </button>
@@ -53,7 +85,7 @@ function MessageView({ message, results, onEdit }: Shown): VNode | null {
     <article aria-label="Answer">
       {text.trim() !== '' && <Markdown text={text} />}
       {calls.map((call) => (
-        <CallView key={call.id} call={{ ...call, result: results.get(call.id) ?? null }} />
+        <CallView key={call.id} call={{ ...call, result: results.get(call.id) ?? null }} times={() => figures.times(turnId)} />
       ))}
     </article>
   );
@@ -89,27 +121,90 @@ function callOf({ id = '', name = '', input }: TurnEvent, events: readonly TurnE
 
 const SKILL_TOOLS = ['read_skill', 'skill', 'run_skill'];
 
-/** A call, folded: its name and how it went; its input and result on demand. */
-function CallView({ call: { name, input, result, line } }: { readonly call: Call }): VNode {
+interface CallProps {
+  readonly call: Call;
+  /** Absent while it is open. */
+  times?(): Promise<ReadonlyMap<string, number>>;
+}
+
+/** A call, folded: its name and how it went; its input, its result and its time on demand. */
+function CallView({ call: { id, name, input, result, line }, times }: CallProps): VNode {
+  const [time, setTime] = useState<number | null>(null);
   const skill = SKILL_TOOLS.includes(name) ? skillIn(input) : null;
   const state = result === null ? '…' : result.ok ? '✓' : '✗';
+  const open = ({ currentTarget }: { readonly currentTarget: HTMLDetailsElement }): void => {
+    if (currentTarget.open && times !== undefined && time === null) void times().then((known) => setTime(known.get(id) ?? null));
+  };
   return (
-    <details class={`call ${result?.ok === false ? 'failed' : ''}`}>
+    <details class={`call ${result?.ok === false ? 'failed' : ''}`} onToggle={open}>
       <summary>
-        <span aria-hidden="true">{state}</span>{' '}
-        {skill === null ? <code>{name}</code> : <span class="chip good">{result === null ? `loading ${skill}` : `loaded ${skill}`}</span>}{' '}
+        <span aria-hidden="true">{state}</span> {skill === null ? <code>{name}</code> : <SkillChip skill={skill} result={result} />}{' '}
+        {result?.ok === false && <span>failed </span>}
         <span class="muted">{line?.split('\n')[0] ?? briefly(input)}</span>
       </summary>
-      <CodeBlock code={JSON.stringify(input, null, 2) ?? ''} language="json" />
-      {result !== null && <Output value={result.output} />}
+      <Arguments input={input} />
+      {result === null ? line !== undefined && <CodeBlock code={line} language="" /> : <Output value={result.output} />}
+      {time !== null && <p class="muted">Took {took(time)}</p>}
     </details>
   );
 }
 
+/** What of a skill the model has read, with the tokens of that. */
+function SkillChip({ skill, result }: { readonly skill: string; readonly result: Result | null }): VNode {
+  const text = typeof result?.output === 'string' ? result.output : '';
+  const tokens = useMemo(() => countTokens(text), [text]);
+  if (result === null) return <span class="chip">loading {skill}</span>;
+  return (
+    <span class={result.ok ? 'chip good' : 'chip bad'}>
+      {result.ok ? `loaded ${skill}, ${short(tokens)} tokens` : `${skill} was not loaded`}
+    </span>
+  );
+}
+
+/** Values of several lines are shown as they are, patches and replacements with the colours of a difference. */
+function Arguments({ input }: { readonly input: unknown }): VNode {
+  const fields = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.entries(input) : [];
+  const long = fields.filter(([, value]) => replacementsIn(value) !== null || (typeof value === 'string' && value.includes('\n')));
+  const rest = Object.fromEntries(fields.filter((field) => !long.includes(field)));
+  const isAll = long.length === 0;
+  return (
+    <>
+      {(isAll || Object.keys(rest).length > 0) && <CodeBlock code={JSON.stringify(isAll ? input : rest, null, 2) ?? ''} language="json" />}
+      {long.map(([name, value]) => {
+        const replaced = replacementsIn(value);
+        return (
+          <Fragment key={name}>
+            <p class="muted">{name}</p>
+            <CodeBlock code={replaced ?? String(value)} language={replaced !== null || isDifference(String(value)) ? 'diff' : ''} />
+          </Fragment>
+        );
+      })}
+    </>
+  );
+}
+
+/** A list of texts and what comes in their places, as a difference; null: the value is something else. */
+function replacementsIn(value: unknown): string | null {
+  if (!Array.isArray(value) || value.length === 0) return null;
+  const edits = value as readonly { readonly old_text?: unknown; readonly new_text?: unknown }[];
+  if (!edits.every((edit) => typeof edit?.old_text === 'string' && typeof edit.new_text === 'string')) return null;
+  const marked = (mark: string, text: unknown): string[] =>
+    text === ''
+      ? []
+      : String(text)
+          .replace(/\n$/, '')
+          .split('\n')
+          .map((each) => mark + each);
+  return edits.map((edit) => [...marked('-', edit.old_text), ...marked('+', edit.new_text)].join('\n')).join('\n\n');
+}
+
+function isDifference(text: string): boolean {
+  return /^(?:--- |diff |@@ )/m.test(text);
+}
+
 function Output({ value }: { readonly value: unknown }): VNode {
   const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
-  const isDiff = /^(?:--- |diff |@@ )/m.test(text);
-  return <CodeBlock code={text} language={isDiff ? 'diff' : typeof value === 'string' ? '' : 'json'} />;
+  return <CodeBlock code={text} language={isDifference(text) ? 'diff' : typeof value === 'string' ? '' : 'json'} />;
 }
 
 function skillIn(input: unknown): string | null {

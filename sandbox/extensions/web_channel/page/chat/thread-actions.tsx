@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { confirmed } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
-import { goTo } from '../router.ts';
+import { followLink, goTo } from '../router.ts';
 import { type ApiError, ask, readText } from '../server/api.ts';
 import type { Thread } from './shapes.ts';
 
@@ -49,6 +49,9 @@ export function ThreadActions({ thread }: { readonly thread: Thread }): VNode {
           <button type="button" onClick={() => void act(() => ask('POST', `${path}/compact`))}>
             Shorten
           </button>
+          <a class="button" href={`/work/timeline/${encodeURIComponent(thread.id)}`} onClick={followLink}>
+            Timeline
+          </a>
           <button type="button" onClick={() => void remove()}>
             Delete
           </button>

@@ -1,7 +1,24 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { PlotData } from './plot.tsx';
+
+/** What a plot shows: for each place on its axis one number of each series. */
+export interface PlotData {
+  readonly title: string;
+  /** What the places on the axis are, such as `Day`. */
+  readonly axis: string;
+  /** At most four, in the order of the colours. */
+  readonly series: readonly string[];
+  readonly bars: readonly PlotBar[];
+}
+
+export interface PlotBar {
+  readonly label: string;
+  /** As many as there are series. */
+  readonly values: readonly number[];
+  /** A limit that is drawn across the bar. */
+  readonly limit?: number;
+}
 
 const HEIGHT = 160;
 const MARGIN = { top: 8, right: 8, bottom: 24, left: 44 };

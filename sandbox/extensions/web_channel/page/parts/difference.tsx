@@ -5,16 +5,22 @@ interface Row {
   readonly after: string | null;
 }
 
+interface DifferenceProps {
+  readonly patch: string;
+  /** What is on the left and on the right. */
+  readonly titles?: readonly [string, string];
+}
+
 /** What a unified patch changes, side by side. */
-export function Difference({ patch }: { readonly patch: string }): VNode {
+export function Difference({ patch, titles: [before, after] = ['Now', 'Proposed'] }: DifferenceProps): VNode {
   const rows = rowsOf(patch);
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="What changes">
       <table class="difference">
         <thead>
           <tr>
-            <th scope="col">Now</th>
-            <th scope="col">Proposed</th>
+            <th scope="col">{before}</th>
+            <th scope="col">{after}</th>
           </tr>
         </thead>
         <tbody>

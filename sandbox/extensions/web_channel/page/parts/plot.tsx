@@ -1,26 +1,8 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { Bars as DrawnBars } from './bars.tsx';
+import type { Bars as DrawnBars, PlotData } from './bars.tsx';
 import { Table } from './table.tsx';
-
-/** What a plot shows: for each place on its axis one number of each series. */
-export interface PlotData {
-  readonly title: string;
-  /** What the places on the axis are, such as `Day`. */
-  readonly axis: string;
-  /** At most four, in the order of the colours. */
-  readonly series: readonly string[];
-  readonly bars: readonly PlotBar[];
-}
-
-export interface PlotBar {
-  readonly label: string;
-  /** As many as there are series. */
-  readonly values: readonly number[];
-  /** A limit that is drawn across the bar. */
-  readonly limit?: number;
-}
 
 /** Loaded with the first plot. */
 const drawing = signal<typeof DrawnBars | null>(null);

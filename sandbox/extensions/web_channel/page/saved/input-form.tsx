@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useAttempt } from '../parts/attempt.ts';
 import { Problem } from '../parts/problem.tsx';
-import { ApiError } from '../server/api.ts';
 import type { InputField } from './saved-skill.ts';
 
 interface InputFormProps {
@@ -10,44 +9,51 @@ interface InputFormProps {
   run(inputs: Readonly<Record<string, string>>): Promise<void>;
 }
 
-/** A form for the inputs of a saved skill. What the server refuses stays in it. */
+/** A form for the inputs of a saved skill. What the server refuses stays in it, each error beside its field. */
 export function InputForm({ fields, run }: InputFormProps): VNode {
-  const [error, setError] = useState<ApiError | null>(null);
-  const submit = async (event: SubmitEvent): Promise<void> => {
+  const { error, isBusy, attempt } = useAttempt();
+  const submit = (event: SubmitEvent): void => {
     event.preventDefault();
-    setError(null);
     const form = new FormData(event.currentTarget as HTMLFormElement);
     const inputs = fields.flatMap(({ name, type }): [string, string][] => {
       const value = form.get(name);
       if (type === 'bool') return [[name, value === null ? 'false' : 'true']];
       return typeof value === 'string' && value !== '' ? [[name, value]] : [];
     });
-    try {
-      await run(Object.fromEntries(inputs));
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      setError(error);
-    }
+    void attempt(() => run(Object.fromEntries(inputs)));
   };
-  const wrong = fields.find(({ name }) => error?.message.includes(`'${name}'`) === true)?.name;
+  const problems = new Map(fields.map(({ name }) => [name, error === null ? null : problemOf(name, error.message)]));
+  const isPlaced = [...problems.values()].some((problem) => problem !== null);
   return (
-    <form class="inputs" onSubmit={(event) => void submit(event)}>
+    <form class="inputs" noValidate onSubmit={submit}>
       {fields.map((field) => (
-        <FieldView key={field.name} field={field} isWrong={field.name === wrong} />
+        <FieldView key={field.name} field={field} problem={problems.get(field.name) ?? null} />
       ))}
-      <Problem error={error} />
+      {!isPlaced && <Problem error={error} />}
       <div class="row">
-        <button type="submit" class="main">
+        <button type="submit" class="main" disabled={isBusy}>
           Run
         </button>
+        <span role="status" class="bad">
+          {isPlaced && 'It was not run: look at the inputs.'}
+        </span>
       </div>
     </form>
   );
 }
 
-function FieldView({ field, isWrong }: { readonly field: InputField; readonly isWrong: boolean }): VNode {
+/** What the server says of one input, of all that it refuses. */
+function problemOf(name: string, message: string): string | null {
+  const [, missing = ''] = /(?:^|; )((?:'\w+'(?:, )?)+) (?:is|are) missing/u.exec(message) ?? [];
+  if (missing.split(', ').includes(`'${name}'`)) return 'is missing';
+  const [, problem = null] =
+    new RegExp(`(?:^|; )input '${name}': (.*?)(?=; input '\\w+': |; there is no input |$)`, 'u').exec(message) ?? [];
+  return problem;
+}
+
+function FieldView({ field, problem }: { readonly field: InputField; readonly problem: string | null }): VNode {
   const { name, description, required, default: preset, choices } = field;
-  const shared = { id: `input-${name}`, name, 'aria-invalid': isWrong, 'aria-describedby': `about-${name}` } as const;
+  const shared = { id: `input-${name}`, name, 'aria-invalid': problem !== null, 'aria-describedby': `about-${name}` } as const;
   return (
     <p>
       <label for={shared.id}>
@@ -56,7 +62,7 @@ function FieldView({ field, isWrong }: { readonly field: InputField; readonly is
       </label>
       {choices.length > 0 ? (
         <select {...shared} required={required}>
-          {!required && <option value="" />}
+          {(!required || preset === null) && <option value="" />}
           {choices.map((choice) => (
             <option key={choice} selected={choice === preset}>
               {choice}
@@ -67,6 +73,11 @@ function FieldView({ field, isWrong }: { readonly field: InputField; readonly is
         <Box shared={shared} field={field} />
       )}
       <span id={`about-${name}`} class="muted">
+        {problem !== null && (
+          <strong class="bad">
+            {name} {problem}{' '}
+          </strong>
+        )}
         {description}
       </span>
     </p>
@@ -81,7 +92,13 @@ interface BoxProps {
 function Box({ shared, field: { type, required, default: preset } }: BoxProps): VNode {
   const text = { ...shared, required, defaultValue: preset ?? '' };
   if (type === 'bool') return <input {...shared} type="checkbox" value="true" defaultChecked={preset === 'true'} />;
-  if (type === 'int') return <input {...text} type="number" />;
-  if (type === 'float') return <input {...text} type="number" step="any" />;
-  return type === 'url' ? <input {...text} type="url" /> : <input {...text} />;
+  if (type === 'int' || type === 'float') return <input {...text} inputMode={type === 'int' ? 'numeric' : 'decimal'} />;
+  if (type === 'url') return <input {...text} type="url" />;
+  return <input {...text} placeholder={HINTS[type] ?? ''} />;
 }
+
+const HINTS: Readonly<Partial<Record<InputField['type'], string>>> = {
+  user: 'id of a user, such as ann',
+  channel: 'id of a channel',
+  file: 'path in the project, such as notes/list.md',
+};

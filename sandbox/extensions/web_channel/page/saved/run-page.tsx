@@ -6,6 +6,7 @@ import { Problem } from '../parts/problem.tsx';
 import { followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
+import { Timeline } from '../work/timeline.tsx';
 import { hasEnded, type Run } from './saved-skill.ts';
 
 /** One run as it goes on, and what came of it. */
@@ -51,6 +52,12 @@ export function RunPage({ id }: { readonly id: string }): VNode {
       <Problem error={error} />
       {run.error !== null && <p role="alert">{run.error.message}</p>}
       {run.output !== null && <Markdown text={run.output} />}
+      {run.started_at !== null && (
+        <section>
+          <h2>Timeline</h2>
+          <Timeline threadId={run.thread} />
+        </section>
+      )}
       {(run.history?.length ?? 0) > 0 && (
         <section>
           <h2>Steps</h2>

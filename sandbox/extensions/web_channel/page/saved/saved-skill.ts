@@ -1,9 +1,20 @@
 /** What the server says of saved skills and their runs. */
+import type { Person } from '../server/session.ts';
+
+export const INPUT_TYPES = ['string', 'int', 'float', 'bool', 'user', 'channel', 'url', 'file'] as const;
+
+export const OUTPUT_KINDS = [
+  ['channel', 'where it was asked for'],
+  ['dm', 'a direct message'],
+  ['thread', 'a conversation'],
+  ['webui_only', 'this page alone'],
+  ['channel_with_summary', 'a channel, and a summary where it was asked for'],
+] as const;
 
 export interface InputField {
   readonly name: string;
   readonly description: string;
-  readonly type: 'string' | 'int' | 'float' | 'bool' | 'user' | 'channel' | 'url' | 'file';
+  readonly type: (typeof INPUT_TYPES)[number];
   readonly required: boolean;
   readonly default: string | null;
   readonly choices: readonly string[];
@@ -16,15 +27,30 @@ export interface SavedSkill {
   readonly description: string;
   readonly version: string;
   readonly visibility: string;
+  readonly shared_with: readonly string[];
   readonly tags: readonly string[];
+  readonly tools: readonly string[];
   readonly input_schema: readonly InputField[];
+  readonly output_target: { readonly kind: string; readonly target: string };
   readonly schedule: string | null;
   readonly time_zone: string | null;
   readonly next_run_at: number | null;
   readonly pinned_version_id: string | null;
-  readonly deprecated_by_agent_id: string | null;
   readonly webhook_enabled: boolean;
+  readonly webhook_signature_required: boolean;
+  readonly webhook_signature_forced: boolean;
+  readonly webhook_ip_allowlist: string;
   readonly system_prompt: string;
+  /** What took its place, in words; null: it is not retired. */
+  readonly successor: string | null;
+}
+
+export interface WholeSavedSkill extends SavedSkill {
+  /** The first times at which it runs by itself. */
+  readonly next_runs: readonly number[];
+  /** Inputs of the version that this person runs; null: they cannot run it. */
+  readonly run_inputs: readonly InputField[] | null;
+  readonly versions: readonly { readonly id: string; readonly number: number; readonly version: string }[];
 }
 
 export interface Run {
@@ -44,6 +70,8 @@ export interface Run {
   readonly output: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly history?: readonly { readonly at: number; readonly what: string }[];
+  /** Where it works. */
+  readonly thread: string;
 }
 
 /** `owner/name`, or the name of one that ships. */
@@ -51,4 +79,12 @@ export function referenceOf({ owner_id: owner, name }: Pick<SavedSkill, 'owner_i
   return owner === null ? name : `${owner}/${name}`;
 }
 
+/** Whether they decide about it: its owner, and administrators. */
+export function isGovernedBy({ owner_id: owner }: Pick<SavedSkill, 'owner_id'>, person: Person | null | undefined): boolean {
+  return person !== null && person !== undefined && (person.role === 'admin' || owner === person.userId);
+}
+
 export const hasEnded = ({ ended_at: at }: Pick<Run, 'ended_at'>): boolean => at !== null;
+
+/** No event of the server tells of changes of saved skills and runs. */
+export const never = (): boolean => false;

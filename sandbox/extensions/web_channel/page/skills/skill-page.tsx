@@ -1,38 +1,34 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import { useAttempt } from '../parts/attempt.ts';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { change } from '../parts/confirm.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { Section } from '../parts/section.tsx';
 import { followLink, goTo } from '../router.ts';
-import { ApiError, read } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { person } from '../server/session.ts';
-import { changesSkills, type Skill } from './skill.ts';
+import { Advice, Measured } from './checks.tsx';
+import { Explain } from './explain.tsx';
+import { Findings } from './findings.tsx';
+import { History } from './history.tsx';
+import { Resources, useResource } from './resources.tsx';
+import { changesSkills, type Finding, type Skill } from './skill.ts';
+import { Use } from './use.tsx';
 
 interface WholeSkill extends Skill {
   readonly body: string;
-  readonly sha256: string;
-  readonly allowedTools: readonly string[] | null;
-  readonly scripts: readonly string[];
-  readonly examples: readonly string[];
-  readonly resources?: readonly { readonly path: string; readonly size: number }[];
-  readonly diagnostics: readonly { readonly severity: string; readonly message: string; readonly cure?: string }[];
+  readonly diagnostics: readonly Finding[];
 }
 
-interface Version {
-  readonly number: number;
-  readonly version: string | null;
-  readonly at: number | string;
-  readonly why: string | null;
-}
+type Shown = 'text' | 'source' | 'both';
 
-/** One skill: its text beside its source, and what can be done with it. */
+/** One skill: its text beside its source, what is known of it, and what can be done with it. */
 export function SkillPage({ id }: { readonly id: string }): VNode {
   const path = `/api/skills/${encodeURIComponent(id)}`;
   const [loaded, again] = useLoaded<WholeSkill>(path, changesSkills);
-  const [isSource, setSource] = useState(false);
-  const [error, setError] = useState<ApiError | null>(null);
+  const [shown, setShown] = useState<Shown>(() => (matchMedia('(min-width: 64rem)').matches ? 'both' : 'text'));
   const skill = loaded.value.value;
   if (skill === null)
     return (
@@ -40,17 +36,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
         <Problem error={loaded.value.error} />
       </main>
     );
-  const act = async (work: () => Promise<unknown>): Promise<void> => {
-    setError(null);
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      setError(error);
-    }
-    again();
-  };
-  const subject = `${skill.source}/${skill.id}`;
+  const isAdmin = person.value?.role === 'admin';
   return (
     <main class="view">
       <p>
@@ -64,111 +50,104 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
         <span class="muted">
           {skill.source} · {skill.tokens.toLocaleString()} tokens{skill.version !== undefined && ` · ${skill.version}`}
         </span>
+        {skill.tags?.map((tag) => (
+          <span key={tag} class="chip">
+            {tag}
+          </span>
+        ))}
       </div>
       <p>{skill.description}</p>
-      {skill.reason !== undefined && <p class="warn">{skill.reason}</p>}
-      {skill.diagnostics.map(({ severity, message, cure }) => (
-        <p key={message} class={severity === 'error' ? 'bad' : 'warn'}>
-          {message}
-          {cure !== undefined && <span class="muted"> — {cure}</span>}
+      {skill.reason !== undefined && (
+        <p class="warn">
+          {skill.reason}
+          {skill.cure !== undefined && <span class="muted"> — {skill.cure}</span>}
         </p>
-      ))}
-      <Problem error={error} />
-      {person.value?.role === 'admin' && (
-        <div class="row">
-          {skill.state === 'untrusted' && (
-            <button type="button" class="main" onClick={() => void act(() => change('POST', '/api/skills/trust', { source: subject }))}>
-              Trust
-            </button>
-          )}
-          {skill.state === 'draft' && (
-            <button type="button" class="main" onClick={() => void act(() => change('POST', `${path}/accept`))}>
-              Accept
-            </button>
-          )}
-          <button
-            type="button"
-            onClick={() => void act(async () => ((await change('DELETE', path)) === null ? undefined : goTo('/skills')))}
-            disabled={skill.source === 'bundled'}
-          >
-            Remove
-          </button>
-        </div>
       )}
+      <Findings findings={skill.diagnostics} />
+      {isAdmin && <Actions skill={skill} path={path} again={again} />}
       <div class="row" role="group" aria-label="How it is shown">
-        <button type="button" aria-pressed={!isSource} onClick={() => setSource(false)}>
-          Text
-        </button>
-        <button type="button" aria-pressed={isSource} onClick={() => setSource(true)}>
-          Source
-        </button>
+        {(['text', 'source', 'both'] as const).map((each) => (
+          <button key={each} type="button" aria-pressed={shown === each} onClick={() => setShown(each)}>
+            {NAMES[each]}
+          </button>
+        ))}
       </div>
-      {isSource ? <CodeBlock code={skill.body.trim()} language="markdown" /> : <Markdown text={skill.body} />}
-      <Explain path={path} />
-      <History path={path} />
+      <div class={shown === 'both' ? 'beside' : ''}>
+        {shown !== 'source' && <Markdown text={skill.body} />}
+        {shown !== 'text' && <Source path={path} body={skill.body} />}
+      </div>
+      <Section title="Resources">{() => <Resources path={path} />}</Section>
+      <Section title="Would it be found?">{() => <Explain path={path} />}</Section>
+      {isAdmin && (
+        <>
+          <Section title="Use">{() => <Use path={path} />}</Section>
+          <Section title="Advice">{() => <Advice skill={skill} />}</Section>
+          <Section title="Measured">{() => <Measured skill={skill} />}</Section>
+        </>
+      )}
+      <Section title="History">{() => <History path={path} />}</Section>
     </main>
   );
 }
 
-/** How it ranks for a message. */
-function Explain({ path }: { readonly path: string }): VNode {
-  const [text, setText] = useState('');
-  const [answer, setAnswer] = useState<string | null>(null);
-  const explain = async (event: Event): Promise<void> => {
-    event.preventDefault();
-    const said = await read<Readonly<Record<string, unknown>>>(`${path}/explain?text=${encodeURIComponent(text)}`).catch(
-      (error: unknown) => ({
-        error: String(error),
-      }),
-    );
-    setAnswer(JSON.stringify(said, null, 2));
-  };
-  return (
-    <section>
-      <h2>Would it be found?</h2>
-      <form class="row" onSubmit={(event) => void explain(event)}>
-        <input
-          value={text}
-          placeholder="A message"
-          aria-label="A message to find it by"
-          onInput={({ currentTarget }) => setText(currentTarget.value)}
-        />
-        <button type="submit">Explain</button>
-      </form>
-      {answer !== null && <CodeBlock code={answer} language="json" />}
-    </section>
-  );
+const NAMES: Readonly<Record<Shown, string>> = { text: 'Text', source: 'Source', both: 'Side by side' };
+
+/** The whole file; where it cannot be read, what a model is given of it. */
+function Source({ path, body }: { readonly path: string; readonly body: string }): VNode {
+  const file = useResource(path, 'SKILL.md').value;
+  return <CodeBlock code={(file !== null && 'text' in file ? file.text : body).trim()} language="markdown" />;
 }
 
-function History({ path }: { readonly path: string }): VNode | null {
-  const [loaded, again] = useLoaded<readonly Version[]>(`${path}/history`, changesSkills);
-  const versions = loaded.value.value ?? [];
-  if (versions.length === 0) return null;
+interface ActionsProps {
+  readonly skill: Skill;
+  readonly path: string;
+  again(): void;
+}
+
+function Actions({ skill, path, again }: ActionsProps): VNode {
+  const { error, isBusy, attempt } = useAttempt();
+  const subject = `${skill.source}/${skill.id}`;
+  const act = (work: () => Promise<unknown>) => (): void => void attempt(work).then(again);
+  const isOwn = skill.source === 'sandbox/skills' || skill.source === 'drafts' || skill.source.startsWith('~');
   return (
-    <section>
-      <h2>History</h2>
-      <table>
-        <tbody>
-          {versions.map(({ number, version, at, why }) => (
-            <tr key={number}>
-              <td>{number}</td>
-              <td>{version}</td>
-              <td>{new Date(at).toLocaleString()}</td>
-              <td>{why}</td>
-              <td>
-                {number !== versions[0]?.number && person.value?.role === 'admin' && (
-                  <button
-                    type="button"
-                    onClick={() => void change('POST', `${path}/rollback`, { version: String(number) }).then(again, again)}
-                  >
-                    Go back to it
-                  </button>
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
+    <>
+      <div class="row">
+        {skill.state === 'untrusted' && (
+          <button
+            type="button"
+            class="main"
+            disabled={isBusy}
+            onClick={act(() => change('POST', '/api/skills/trust', { source: subject }))}
+          >
+            Trust
+          </button>
+        )}
+        {skill.state === 'offered' && !isOwn && !skill.source.startsWith('bundled') && (
+          <button type="button" disabled={isBusy} onClick={act(() => change('POST', '/api/skills/untrust', { source: subject }))}>
+            Stop trusting it
+          </button>
+        )}
+        {skill.state === 'draft' && (
+          <>
+            <button type="button" class="main" disabled={isBusy} onClick={act(() => change('POST', `${path}/accept`))}>
+              Accept
+            </button>
+            <button type="button" disabled={isBusy} onClick={act(() => change('POST', `${path}/discard`))}>
+              Discard
+            </button>
+          </>
+        )}
+        {isOwn && skill.state !== 'draft' && (
+          <button
+            type="button"
+            disabled={isBusy}
+            onClick={act(async () => ((await change('DELETE', path)) === null ? undefined : goTo('/skills')))}
+          >
+            Remove
+          </button>
+        )}
+      </div>
+      <Problem error={error} />
+    </>
   );
 }

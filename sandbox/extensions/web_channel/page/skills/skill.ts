@@ -7,7 +7,16 @@ export interface Skill {
   readonly tokens: number;
   readonly version?: string;
   readonly reason?: string;
+  /** What a person does about its state. */
+  readonly cure?: string;
   readonly tags?: readonly string[];
+}
+
+export interface Finding {
+  readonly severity: string;
+  readonly message: string;
+  readonly cure?: string;
+  readonly line?: number;
 }
 
 export const changesSkills = ({ data }: { readonly data: Readonly<Record<string, unknown>> }): boolean =>

@@ -92,7 +92,17 @@ function SkillList(): VNode {
               {skill.source} · {skill.tokens.toLocaleString()} tokens{skill.version !== undefined && ` · ${skill.version}`}
             </span>
             <p>{skill.description}</p>
-            {skill.reason !== undefined && <p class="warn">{skill.reason}</p>}
+            {skill.tags?.map((each) => (
+              <button key={each} type="button" class="chip" aria-label={`Only ${each}`} onClick={() => (tag.value = each)}>
+                {each}
+              </button>
+            ))}
+            {skill.reason !== undefined && (
+              <p class="warn">
+                {skill.reason}
+                {skill.cure !== undefined && <span class="muted"> — {skill.cure}</span>}
+              </p>
+            )}
           </li>
         ))}
       </ul>

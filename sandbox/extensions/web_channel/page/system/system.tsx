@@ -2,12 +2,14 @@ import type { VNode } from 'preact';
 import { followLink, place } from '../router.ts';
 import { Agents } from './agents.tsx';
 import { Extensions } from './extensions.tsx';
+import { GraphPage } from './graph-page.tsx';
 import { Health } from './health.tsx';
 import { Users } from './users.tsx';
 
 const PARTS = [
   { path: '/system', name: 'Health', View: Health },
   { path: '/system/extensions', name: 'Extensions', View: Extensions },
+  { path: '/system/graph', name: 'Graph', View: GraphPage },
   { path: '/system/agents', name: 'Agents', View: Agents },
   { path: '/system/users', name: 'Users and tokens', View: Users },
 ] as const;

@@ -3,9 +3,12 @@ import type { VNode } from 'preact';
 import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
-import { followLink } from '../router.ts';
+import { followLink, place } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
+import type { ServerEvent } from '../server/events.ts';
 import { useLoaded } from '../server/loaded.ts';
+import { TaskPage } from './task-page.tsx';
+import { TimelinePage } from './timeline-page.tsx';
 
 interface Row {
   readonly kind: string;
@@ -56,12 +59,26 @@ interface Question {
 }
 
 const never = (): boolean => false;
+/** Tasks and runs work in threads of these names. */
+const isOf =
+  (kind: string) =>
+  ({ data }: ServerEvent): boolean =>
+    data['kind'] === 'thread' && String(data['id']).startsWith(`${kind}/`);
 const ENDED = ['done', 'failed', 'cancelled', 'dead', 'ended'];
 
-/** What goes on, and what waits for a person. */
+/** What goes on, one task, or what a conversation did when. */
 export function Work(): VNode {
-  const [tasks, againTasks] = useLoaded<readonly Task[]>('/api/tasks?limit=100', never);
-  const [runs, againRuns] = useLoaded<readonly Run[]>('/api/runs?limit=100', never);
+  const [, , part, ...rest] = place.value.split('/');
+  const id = decodeURIComponent(rest.join('/'));
+  if (id !== '' && part === 'tasks') return <TaskPage key={id} id={id} />;
+  if (id !== '' && part === 'timeline') return <TimelinePage key={id} threadId={id} />;
+  return <Overview />;
+}
+
+/** What goes on, and what waits for a person. */
+function Overview(): VNode {
+  const [tasks, againTasks] = useLoaded<readonly Task[]>('/api/tasks?limit=100', isOf('tasks'));
+  const [runs, againRuns] = useLoaded<readonly Run[]>('/api/runs?limit=100', isOf('runs'));
   const [jobs, againJobs] = useLoaded<readonly Job[]>('/api/jobs?limit=100', never);
   const [schedules, againSchedules] = useLoaded<readonly Schedule[]>('/api/schedules', never);
   const [questions] = useLoaded<{ readonly approvals: readonly Question[] }>('/api/approvals', ({ data }) => data['kind'] === 'approval');
@@ -71,7 +88,7 @@ export function Work(): VNode {
   const again = (): void => {
     for (const each of [againTasks, againRuns, againJobs, againSchedules]) each();
   };
-  useOften(again, true, 3000);
+  useOften(again, true, 5000); // jobs, schedules and what waits in a queue have no events
   const rows = [
     ...(tasks.value.value ?? []).map(taskRow),
     ...(runs.value.value ?? []).map(runRow),
@@ -151,9 +168,11 @@ function Rows({ rows, cancel }: { readonly rows: readonly Row[]; cancel(path: st
   );
 }
 
-function taskRow({ id, state, goal, updatedAt, startedAt }: Task): Row {
+/** Work without a thread is a command in the background, of which its list says all. */
+function taskRow({ id, state, goal, thread, updatedAt, startedAt }: Task): Row {
   const cancel = ENDED.includes(state) ? null : `/api/tasks/${encodeURIComponent(id)}/cancel`;
-  return { kind: 'task', id, what: goal, state, at: updatedAt ?? startedAt ?? 0, href: null, cancel };
+  const href = thread === undefined ? null : `/work/tasks/${encodeURIComponent(id)}`;
+  return { kind: 'task', id, what: goal, state, at: updatedAt ?? startedAt ?? 0, href, cancel };
 }
 
 function runRow({ id, skill, state, queued_at: at, ended_at: ended }: Run): Row {

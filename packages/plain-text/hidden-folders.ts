@@ -1,0 +1,18 @@
+/**
+ * Shows each of these folders by its name in place of its path, in a text or in all texts of plain data. The longest is looked for first, as
+ * one may be within another.
+ */
+export function hiddenFolders(folders: Readonly<Record<string, string | null>>): <T>(shown: T) => T {
+  const known = Object.entries(folders).filter((entry): entry is [string, string] => entry[1] !== null && entry[1].length > 1);
+  const longestFirst = known.toSorted(([, a], [, b]) => b.length - a.length);
+  const shortest = longestFirst.at(-1)?.[1].length ?? Infinity;
+  const hidden = (text: string): string =>
+    text.length < shortest ? text : longestFirst.reduce((shown, [name, folder]) => shown.replaceAll(folder, name), text);
+  const walk = (value: unknown): unknown => {
+    if (typeof value === 'string') return hidden(value);
+    if (Array.isArray(value)) return value.map(walk);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [hidden(key), walk(each)]));
+  };
+  return (shown) => walk(shown) as typeof shown;
+}

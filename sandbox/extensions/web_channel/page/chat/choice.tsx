@@ -1,0 +1,84 @@
+import { type Signal, useSignal } from '@preact/signals';
+import type { VNode } from 'preact';
+import { read } from '../server/api.ts';
+import { useLoaded } from '../server/loaded.ts';
+
+interface Agent {
+  readonly id: string;
+  readonly name: string;
+  readonly state: string;
+  readonly default?: boolean;
+}
+
+/** Who answers the next message, and by which model. Empty: who answered before, by its own model. */
+export interface Choice {
+  readonly agent: string;
+  readonly model: string;
+}
+
+export const NO_CHOICE: Choice = { agent: '', model: '' };
+/** Names of models that settings give. */
+const ALIASES = ['fast', 'standard', 'thinking'];
+
+interface ChoiceProps {
+  readonly choice: Signal<Choice>;
+  /** Who answers without a choice; null: the default agent. */
+  readonly agentId: string | null;
+}
+
+/** Models are asked for once somebody is about to choose one. */
+export function ChoiceView({ choice, agentId }: ChoiceProps): VNode {
+  const [agents] = useLoaded<readonly Agent[]>('/api/agents', ({ data }) => data['kind'] === 'agent');
+  const models = useSignal<readonly string[] | null>(null);
+  const list = (agents.value.value ?? []).filter(({ state }) => state === 'active');
+  const usual = list.find((each) => (agentId === null ? each.default === true : each.id === agentId));
+  const load = (): void => {
+    if (models.value !== null) return;
+    models.value = ALIASES;
+    void read<readonly { readonly id?: string }[]>('/api/models').then(
+      (found) => (models.value = [...ALIASES, ...found.flatMap(({ id }) => id ?? [])]),
+      () => (models.value = null), // asked again next time
+    );
+  };
+  const { agent, model } = choice.value;
+  const known = [...new Set([...(model === '' ? [] : [model]), ...(models.value ?? [])])];
+  return (
+    <>
+      <select
+        aria-label="Agent"
+        title="Who answers"
+        value={agent}
+        onChange={({ currentTarget }) => (choice.value = { ...choice.value, agent: currentTarget.value })}
+      >
+        <option value="">{usual?.name ?? agentId ?? 'The default agent'}</option>
+        {list
+          .filter((each) => each !== usual)
+          .map(({ id, name }) => (
+            <option key={id} value={id}>
+              {name}
+            </option>
+          ))}
+      </select>
+      <select
+        aria-label="Model"
+        title="By which model"
+        value={model}
+        onPointerEnter={load}
+        onFocus={load}
+        onChange={({ currentTarget }) => (choice.value = { ...choice.value, model: currentTarget.value })}
+      >
+        <option value="">The agent’s model</option>
+        {known.map((id) => (
+          <option key={id} value={id}>
+            {id}
+          </option>
+        ))}
+      </select>
+    </>
+  );
+}
+
+/** As a message has it. */
+export function chosen({ agent, model }: Choice): { readonly agent?: string; readonly model?: string } {
+  return { ...(agent === '' ? {} : { agent }), ...(model === '' ? {} : { model }) };
+}

@@ -1,0 +1,30 @@
+import { useState } from 'preact/hooks';
+import { ApiError } from '../server/api.ts';
+
+interface Attempt {
+  readonly error: ApiError | null;
+  readonly isBusy: boolean;
+  /** Does `work`, and keeps what the server refuses. True: it was done. */
+  attempt(work: () => Promise<unknown>): Promise<boolean>;
+}
+
+/** For what a person asks the server to do. */
+export function useAttempt(): Attempt {
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
+    setError(null);
+    setBusy(true);
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setError(error);
+      return false;
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { error, isBusy, attempt };
+}

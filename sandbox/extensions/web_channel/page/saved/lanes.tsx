@@ -1,0 +1,25 @@
+import type { VNode } from 'preact';
+import { useOften } from '../parts/often.ts';
+import { Plot } from '../parts/plot.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { useLoaded } from '../server/loaded.ts';
+import { person } from '../server/session.ts';
+import { never } from './saved-skill.ts';
+
+interface Lane {
+  readonly lane: string;
+  readonly slots: number;
+  readonly running: number;
+  readonly queued: number;
+}
+
+/** How many runs have a slot or wait for one, lane by lane. */
+export function Lanes(): VNode {
+  const [loaded, again] = useLoaded<readonly Lane[]>('/api/runs/lanes', never);
+  useOften(again, true);
+  const { value, error } = loaded.value;
+  if (value === null) return <Problem error={error} />;
+  const bars = value.map(({ lane, slots, running, queued }) => ({ label: lane, values: [running, queued], limit: slots }));
+  const whose = person.value?.role === 'admin' ? 'Runs' : 'Your runs';
+  return <Plot title={`${whose} by lane; the line is its slots`} axis="Lane" series={['running', 'queued']} bars={bars} />;
+}

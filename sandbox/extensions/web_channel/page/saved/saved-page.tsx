@@ -1,0 +1,133 @@
+import type { VNode } from 'preact';
+import { CodeBlock } from '../parts/code-block.tsx';
+import { Markdown } from '../parts/markdown.tsx';
+import { useOften } from '../parts/often.ts';
+import { Problem } from '../parts/problem.tsx';
+import { Section } from '../parts/section.tsx';
+import { Table } from '../parts/table.tsx';
+import { followLink, goTo } from '../router.ts';
+import { ask } from '../server/api.ts';
+import { useLoaded } from '../server/loaded.ts';
+import { person } from '../server/session.ts';
+import { Governance } from './governance.tsx';
+import { InputForm } from './input-form.tsx';
+import { hasEnded, isGovernedBy, never, referenceOf, type Run, type WholeSavedSkill } from './saved-skill.ts';
+import { Webhook } from './webhook.tsx';
+
+/** One saved skill: its form, its runs, and for who owns it how others reach it. */
+export function SavedPage({ reference }: { readonly reference: string }): VNode {
+  const path = `/api/saved/${encodeURIComponent(reference)}`;
+  const [loaded, again] = useLoaded<WholeSavedSkill>(path, never);
+  const [runs, againRuns] = useLoaded<readonly Run[]>(`/api/runs?skill=${encodeURIComponent(reference)}`, never);
+  const list = runs.value.value ?? [];
+  useOften(
+    againRuns,
+    list.some((run) => !hasEnded(run)),
+  );
+  const skill = loaded.value.value;
+  if (skill === null)
+    return (
+      <main class="view">
+        <Problem error={loaded.value.error} />
+      </main>
+    );
+  const run = async (inputs: Readonly<Record<string, string>>): Promise<void> => {
+    const { id } = await ask<Run>('POST', `${path}/runs`, { inputs });
+    goTo(`/saved/runs/${encodeURIComponent(id)}`);
+  };
+  const isMine = isGovernedBy(skill, person.value);
+  const parts = { skill, path, again };
+  return (
+    <main class="view">
+      <p>
+        <a href="/saved" onClick={followLink}>
+          Saved skills
+        </a>
+      </p>
+      <div class="row">
+        <h1>{referenceOf(skill)}</h1>
+        <span class="chip">{skill.visibility}</span>
+        {skill.tags.map((tag) => (
+          <span key={tag} class="chip">
+            {tag}
+          </span>
+        ))}
+        <span class="muted">
+          {skill.version}
+          {skill.pinned_version_id !== null && ` · pinned: ${pinnedVersion(skill)}`}
+          {skill.webhook_enabled && ' · webhook'}
+        </span>
+        {isMine && skill.owner_id !== null && (
+          <a class="button" href={`/saved/${encodeURIComponent(reference)}/edit`} onClick={followLink}>
+            Edit
+          </a>
+        )}
+      </div>
+      <p>{skill.description}</p>
+      {skill.successor !== null && <p class="warn">Retired: use {skill.successor}</p>}
+      {skill.schedule !== null && <Timetable skill={skill} />}
+      {skill.run_inputs === null ? (
+        <p class="muted">You cannot run it{skill.pinned_version_id === null && ': no version of it is pinned'}.</p>
+      ) : (
+        <InputForm fields={skill.run_inputs} run={run} />
+      )}
+      {skill.output_target.kind === 'webui_only' && <LatestResult runs={list} />}
+      <h2>Runs</h2>
+      <RunTable runs={list} />
+      {isMine && (
+        <>
+          <Section title="Who runs it, and when">{() => <Governance {...parts} />}</Section>
+          <Section title="Webhook">{() => <Webhook {...parts} />}</Section>
+        </>
+      )}
+      <Section title="What it tells the model">{() => <CodeBlock code={skill.system_prompt} language="markdown" />}</Section>
+    </main>
+  );
+}
+
+function pinnedVersion({ versions, pinned_version_id: pinned }: WholeSavedSkill): string {
+  return versions.find(({ id }) => id === pinned)?.version ?? 'a version that is gone';
+}
+
+function Timetable({ skill: { schedule, time_zone: zone, next_runs: next } }: { readonly skill: WholeSavedSkill }): VNode {
+  return (
+    <p>
+      Runs by itself: <code>{schedule}</code> {zone}
+      {next.length > 0 && <span class="muted"> — next {next.map((at) => new Date(at).toLocaleString()).join('; ')}</span>}
+    </p>
+  );
+}
+
+/** Nothing else shows it. */
+function LatestResult({ runs }: { readonly runs: readonly Run[] }): VNode | null {
+  const latest = runs.find(({ output }) => output !== null);
+  if (latest === undefined || latest.output === null) return null;
+  return (
+    <section aria-label="Latest result" class="result">
+      <h2>
+        Latest result <span class="muted">{new Date(latest.queued_at).toLocaleString()}</span>
+      </h2>
+      <Markdown text={latest.output} />
+    </section>
+  );
+}
+
+function RunTable({ runs }: { readonly runs: readonly Run[] }): VNode {
+  if (runs.length === 0) return <p class="muted">None yet.</p>;
+  return (
+    <Table label="Runs" columns={['When', 'State', 'By', 'Result']}>
+      {runs.map((run) => (
+        <tr key={run.id}>
+          <td>
+            <a href={`/saved/runs/${encodeURIComponent(run.id)}`} onClick={followLink}>
+              {new Date(run.queued_at).toLocaleString()}
+            </a>
+          </td>
+          <td>{run.state}</td>
+          <td>{run.user}</td>
+          <td>{run.error?.message ?? run.output?.slice(0, 120) ?? run.status}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+}

@@ -1,0 +1,162 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { useAttempt } from '../parts/attempt.ts';
+import { CodeBlock } from '../parts/code-block.tsx';
+import { change, confirmed } from '../parts/confirm.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { Table } from '../parts/table.tsx';
+import { curlExample } from './curl-example.ts';
+import type { OfSavedSkill } from './governance.tsx';
+
+interface Opened {
+  readonly address: string;
+  readonly signing_key: string;
+}
+
+interface Admitted {
+  readonly admits: 'all' | readonly { readonly range: string; readonly first: string; readonly last: string }[];
+}
+
+/** How other systems run a saved skill: its address and key, shown once, from where requests may come, and an example of one. */
+export function Webhook({ skill, path, again }: OfSavedSkill): VNode {
+  const { error, isBusy, attempt } = useAttempt();
+  const [opened, setOpened] = useState<Opened | null>(null);
+  const act = (work: () => Promise<unknown>) => (): void => void attempt(work).then((isDone) => isDone && again());
+  const open = (place: string) => async (): Promise<void> => setOpened(await change<Opened>('POST', `${path}/webhook${place}`));
+  const sure = async (question: string, work: () => Promise<unknown>): Promise<unknown> =>
+    (await confirmed(question)) ? work() : undefined;
+  if (!skill.webhook_enabled)
+    return (
+      <>
+        <Problem error={error} />
+        <p>No other system runs it yet.</p>
+        <button type="button" disabled={isBusy} onClick={act(open(''))}>
+          Make a webhook
+        </button>
+      </>
+    );
+  const close = async (): Promise<void> => {
+    await change('DELETE', `${path}/webhook`);
+    setOpened(null);
+  };
+  const isSigned = skill.webhook_signature_required;
+  return (
+    <>
+      <Problem error={error} />
+      {opened !== null && <ShownOnce opened={opened} />}
+      <div class="row">
+        <button
+          type="button"
+          disabled={isBusy}
+          onClick={act(() => sure('Make a new address and key? The old ones stop working at once.', open('/secret')))}
+        >
+          New address and key
+        </button>
+        <button type="button" disabled={isBusy} onClick={act(() => sure('Remove the webhook? Its address stops working at once.', close))}>
+          Remove
+        </button>
+        <label>
+          <input
+            type="checkbox"
+            checked={isSigned}
+            disabled={isBusy || skill.webhook_signature_forced}
+            onChange={act(() => change('PUT', `${path}/webhook/signature`, { state: isSigned ? 'off' : 'on' }))}
+          />{' '}
+          Requests must be signed
+        </label>
+      </div>
+      <AllowList key={skill.webhook_ip_allowlist} skill={skill} path={path} again={again} />
+      <h3>An example</h3>
+      {opened === null && <p class="muted">Put in the address and the key that were shown when the webhook was made.</p>}
+      <CodeBlock
+        code={curlExample({
+          address: opened === null ? `${location.origin}/webhooks/…` : addressOf(opened),
+          key: isSigned ? (opened?.signing_key ?? 'whsec_…') : null,
+          inputs: skill.run_inputs ?? [],
+        })}
+        language="bash"
+      />
+    </>
+  );
+}
+
+/** Where the settings name no public address, that of this page. */
+function addressOf({ address }: Opened): string {
+  return new URL(address, location.origin).href;
+}
+
+function ShownOnce({ opened }: { readonly opened: Opened }): VNode {
+  return (
+    <section class="secret" aria-label="Shown only now">
+      <p class="warn">The address and the key are secrets, and shown only now.</p>
+      <dl>
+        <dt>Address</dt>
+        <dd>
+          <code>{addressOf(opened)}</code> <CopyButton text={addressOf(opened)} />
+        </dd>
+        <dt>Signing key</dt>
+        <dd>
+          <code>{opened.signing_key}</code> <CopyButton text={opened.signing_key} />
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+/** What was parsed is shown before it is saved: only that can be saved. */
+function AllowList({ skill, path, again }: OfSavedSkill): VNode {
+  const { error, isBusy, attempt } = useAttempt();
+  const [text, setText] = useState(skill.webhook_ip_allowlist);
+  const [admitted, setAdmitted] = useState<Admitted['admits'] | null>(null);
+  const lines = text.split(/[\n,]/u).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+  const send = (more: object) => change<Admitted>('PUT', `${path}/webhook/addresses`, { range: lines, ...more });
+  const check = async (): Promise<void> => setAdmitted((await send({ check: true }))?.admits ?? null);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void attempt(check);
+      }}
+    >
+      <label for="addresses">Addresses and ranges that may send, one a line; none: any</label>
+      <textarea
+        id="addresses"
+        class="mono"
+        rows={3}
+        value={text}
+        placeholder="192.0.2.0/24"
+        onInput={({ currentTarget }) => {
+          setText(currentTarget.value);
+          setAdmitted(null);
+        }}
+      />
+      <Problem error={error} />
+      {admitted === 'all' && <p role="status">It would admit any address.</p>}
+      {admitted !== null && admitted !== 'all' && (
+        <Table label="What it would admit" columns={['Range', 'From', 'To']}>
+          {admitted.map(({ range, first, last }) => (
+            <tr key={range}>
+              <td>{range}</td>
+              <td>{first}</td>
+              <td>{last}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <div class="row">
+        <button type="submit" disabled={isBusy}>
+          Check
+        </button>
+        <button
+          type="button"
+          class="main"
+          disabled={isBusy || admitted === null}
+          onClick={() => void attempt(() => send({})).then((isDone) => isDone && again())}
+        >
+          Save
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,49 @@
+/** What the server says of proposals. */
+
+export interface ProposalEntry {
+  readonly id: string;
+  readonly skill: string | null;
+  readonly status: string;
+  readonly author: string | null;
+  readonly createdAt: string | null;
+  /** Why it was rejected. */
+  readonly reason?: string;
+  /** Why it cannot be read. */
+  readonly problem?: string;
+}
+
+type Counts = Readonly<Record<string, number>>;
+
+/** What is missing is not known, because the proposal does not fit, was decided, or cannot be read. */
+export interface ProposalReview extends ProposalEntry {
+  readonly digest?: string;
+  readonly justification?: string;
+  readonly evidence?: string;
+  readonly sources?: readonly string[];
+  readonly version?: { readonly from: string | null; readonly to: string | null };
+  readonly files?: readonly {
+    readonly path: string;
+    readonly change: string;
+    readonly patch: string | null;
+    readonly mode: string | null;
+  }[];
+  readonly lines?: { readonly added: number; readonly removed: number };
+  readonly tokens?: { readonly before: Counts; readonly after: Counts };
+  readonly rewrite?: boolean;
+  readonly merged?: boolean;
+  readonly copy?: boolean;
+  readonly catalog?: { readonly before: string | null; readonly after: string | null };
+  readonly lint?: readonly string[];
+  readonly warnings?: readonly string[];
+  readonly scan?: readonly { readonly severity: string; readonly file: string; readonly line: number; readonly message: string }[];
+  /** Tools that it may use from now on. */
+  readonly tools?: readonly string[] | 'all';
+  readonly addresses?: readonly string[];
+  readonly evaluation?: { readonly verdict: string; readonly lines: readonly string[] } | null;
+  readonly boundBy?: readonly string[];
+  readonly conflicts?: readonly string[];
+  /** Of one that was decided. */
+  readonly diff?: string;
+}
+
+export const isWaiting = ({ status }: Pick<ProposalEntry, 'status'>): boolean => status === 'open' || status === 'stale';

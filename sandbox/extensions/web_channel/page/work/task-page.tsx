@@ -1,0 +1,138 @@
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { Markdown } from '../parts/markdown.tsx';
+import { useOften } from '../parts/often.ts';
+import { Problem } from '../parts/problem.tsx';
+import { followLink } from '../router.ts';
+import { type ApiError, ask } from '../server/api.ts';
+import { useLoaded } from '../server/loaded.ts';
+import { Timeline } from './timeline.tsx';
+
+interface Task {
+  readonly id: string;
+  readonly state: string;
+  readonly goal: string;
+  readonly agent: string;
+  readonly note: string | null;
+  readonly question: string | null;
+  readonly result: string | null;
+  readonly error: { readonly message: string } | null;
+  readonly parent: string | null;
+  readonly thread: string;
+  readonly subtasks: readonly string[];
+  readonly history: readonly { readonly at: number; readonly state: string; readonly note: string | null }[];
+}
+
+const ENDED = ['done', 'failed', 'cancelled'];
+
+/** One task: what it asks, what came of it, and what it did when. */
+export function TaskPage({ id }: { readonly id: string }): VNode {
+  const path = `/api/tasks/${encodeURIComponent(id)}`;
+  const [loaded, again] = useLoaded<Task>(path, ({ data }) => data['id'] === `tasks/${id}`);
+  const [error, setError] = useState<ApiError | null>(null);
+  const task = loaded.value.value;
+  useOften(again, task !== null && !ENDED.includes(task.state), 2000);
+  if (task === null)
+    return (
+      <main class="view">
+        <Problem error={loaded.value.error} />
+      </main>
+    );
+  const act = async (what: string, body: object = {}): Promise<void> => {
+    setError(null);
+    await ask('POST', `${path}/${what}`, body).catch((wrong: unknown) => setError(wrong as ApiError));
+    again();
+  };
+  const { state, goal, agent, note, question, result, subtasks, history, thread } = task;
+  return (
+    <main class="view">
+      <p>
+        <a href="/work" onClick={followLink}>
+          Work
+        </a>
+        {task.parent !== null && (
+          <>
+            {' · '}
+            <TaskLink id={task.parent} text="the task above" />
+          </>
+        )}
+      </p>
+      <h1>Task</h1>
+      <p class="pre">{goal}</p>
+      <div class="row">
+        <span class={`chip ${state === 'done' ? 'good' : state === 'failed' ? 'bad' : ''}`} role="status">
+          {state}
+        </span>
+        <span class="muted">
+          {agent}
+          {note !== null && ` · ${note}`}
+        </span>
+        {!ENDED.includes(state) && (
+          <button type="button" onClick={() => void act('cancel')}>
+            Cancel
+          </button>
+        )}
+        {(state === 'failed' || state === 'cancelled') && (
+          <button type="button" onClick={() => void act('retry')}>
+            Try again
+          </button>
+        )}
+      </div>
+      <Problem error={error} />
+      {question !== null && <Answer question={question} answer={(text) => void act('review', { answer: [text] })} />}
+      {task.error !== null && <p role="alert">{task.error.message}</p>}
+      {result !== null && <Markdown text={result} />}
+      {subtasks.length > 0 && (
+        <p>
+          Subtasks:{' '}
+          {subtasks.map((each, at) => (
+            <span key={each}>
+              {at > 0 && ', '}
+              <TaskLink id={each} text={each} />
+            </span>
+          ))}
+        </p>
+      )}
+      <h2>Timeline</h2>
+      <Timeline threadId={thread} />
+      <details>
+        <summary>States</summary>
+        <ol>
+          {history.map(({ at, state: then, note: of }, index) => (
+            <li key={index}>
+              <span class="muted">{new Date(at).toLocaleString()}</span> {then}
+              {of !== null && `: ${of}`}
+            </li>
+          ))}
+        </ol>
+      </details>
+    </main>
+  );
+}
+
+function TaskLink({ id, text }: { readonly id: string; readonly text: string }): VNode {
+  return (
+    <a href={`/work/tasks/${encodeURIComponent(id)}`} onClick={followLink}>
+      {text}
+    </a>
+  );
+}
+
+function Answer({ question, answer }: { readonly question: string; answer(text: string): void }): VNode {
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const text = String(new FormData(event.currentTarget as HTMLFormElement).get('answer') ?? '').trim();
+    if (text !== '') answer(text);
+  };
+  return (
+    <form class="question" onSubmit={submit}>
+      <p class="pre">{question}</p>
+      <div class="row">
+        <input class="wide" name="answer" aria-label="Your answer" required />
+        <button type="submit" class="main">
+          Answer
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,226 @@
+import { expect, it } from 'vitest';
+import type { Message } from 'pith';
+import { gate, until } from '../../waiting.ts';
+import { describePage, openPage, say, violations } from './browser.ts';
+
+const MANY = 5000;
+/** One red pixel. */
+const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
+
+/** A conversation of the person with so many messages, made by one turn that is given the others. */
+function said(count: number): readonly Message[] {
+  return Array.from({ length: count - 2 }, (_, at): Message => {
+    const content = [{ type: 'text' as const, text: `Message **${at + 1}**\n\n- with\n- a list` }];
+    return at % 2 === 0 ? { role: 'user', content } : { role: 'assistant', content };
+  });
+}
+
+/** What was drawn and has moved by itself, with its old and its new place. */
+const WATCH = `window.shifted = [];
+const said = ({ node, previousRect: a, currentRect: b }) => [node?.outerHTML ?? node?.textContent, a.x, a.y, b.x, b.y].join(' ').slice(-300);
+new PerformanceObserver((list) => list.getEntries().filter((each) => !each.hadRecentInput)
+  .forEach((each) => window.shifted.push(...each.sources.map(said)))).observe({ type: 'layout-shift' });`;
+const SHIFTED = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(window.shifted))))';
+
+describePage('the chat', () => {
+  it('W10 W11 of 5,000 messages only those near what is seen are drawn, from the last one to the first', async () => {
+    const { api, page, faults } = await openPage({ script: [{ text: 'The last answer.' }] });
+    const run = api.pith.kernel.agents.run({
+      agent: 'helper',
+      threadId: 'long',
+      userId: 'local',
+      input: 'The last question',
+      history: said(MANY),
+    });
+    for await (const event of run) expect(event).not.toMatchObject({ reason: 'error' });
+    await page.getByRole('link', { name: 'The last question' }).click();
+    await page.getByText('The last answer.').waitFor();
+    const articles = page.locator('article');
+    const top = () => page.getByRole('log').evaluate((log) => log.scrollTop);
+    const end = await top();
+    expect([await articles.count()].filter((count) => count > 120)).toEqual([]);
+    const log = page.getByRole('log');
+    await log.focus();
+    await log.evaluate((box) => box.scrollTo({ top: 1 })); // where earlier ones are read
+    const seen = page.getByText(`Message **${MANY - 50}**`).or(page.getByText(`Message ${MANY - 50}`, { exact: true }));
+    const place = await seen.evaluate((found) => found.getBoundingClientRect().top);
+    await until(async () => (await top()) > 1000);
+    expect(Math.abs((await seen.evaluate((found) => found.getBoundingClientRect().top)) - place)).toBeLessThan(2);
+    for (let pages = 0; pages < 40; pages += 1) await page.keyboard.press('PageUp');
+    expect(await articles.count()).toBeLessThan(120);
+    await page.keyboard.press('Home');
+    await page.getByText('Message **1**').waitFor();
+    expect(await top()).toBe(0);
+    expect(await articles.count()).toBeLessThan(120);
+    expect(await page.locator('*').count()).toBeLessThan(4000);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('End');
+    await page.getByText('The last answer.').waitFor();
+    expect(await top()).toBeGreaterThan(end);
+    expect(faults).toEqual([]);
+  });
+
+  it('W10 nothing that was drawn moves while an answer streams', async () => {
+    const [first, second] = [gate(), gate()];
+    const { page } = await openPage({
+      script: [
+        { text: 'An answer before.' },
+        async () => (
+          await first.opened,
+          { text: ['# One\n\n', 'Some words, ', 'and more:\n\n', '- a\n- b\n\n', '| a | b |\n|---|---|\n| 1 | 2 |\n'] }
+        ),
+        async () => (await second.opened, { text: ['```ts\nconst a = 1;\n', 'const b = 2;\n```\n', 'The end.'] }),
+      ],
+    });
+    await say(page, 'Begin');
+    await page.getByText('An answer before.').waitFor();
+    await say(page, 'Go on');
+    await page.getByText('Thinking').waitFor();
+    await page.evaluate(WATCH);
+    first.open();
+    await page.getByRole('cell', { name: '2' }).waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+    await say(page, 'And more');
+    second.open();
+    await page.getByText('The end.').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+    expect(await page.evaluate(SHIFTED)).toEqual([]);
+  });
+
+  it('W17 "Edit and ask again" makes a branch; both stay, and each is reached from the list', async () => {
+    const { page, faults } = await openPage({ script: [{ text: 'Of Rome.' }, { text: 'Of its hills.' }, { text: 'Of Oslo.' }] });
+    await say(page, 'Tell me of a city');
+    await page.getByText('Of Rome.').waitFor();
+    await say(page, 'And more');
+    await page.getByText('Of its hills.').waitFor();
+    const first = page.url();
+    await page.getByRole('button', { name: 'Edit and ask again' }).last().click();
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await until(async () => (await message.inputValue()) === 'And more');
+    expect(page.url()).not.toBe(first);
+    await message.fill('And of another one');
+    await page.keyboard.press('Enter');
+    await page.getByText('Of Oslo.').waitFor();
+    expect(await page.getByText('Of its hills.').count()).toBe(0);
+    expect(await page.locator('article').allTextContents()).toMatchObject({ length: 4 });
+    await page.getByRole('link', { name: 'the conversation that it branched from' }).click();
+    await page.getByText('Of its hills.').waitFor();
+    expect(page.url()).toBe(first);
+    await page.getByRole('complementary').getByRole('link', { name: '↳ Tell me of a city' }).click();
+    await page.getByText('Of Oslo.').waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('W11 the agent and the model are chosen; tokens of a turn and of the conversation are shown, and what they cost', async () => {
+    const used = { inputTokens: 1200, outputTokens: 34 };
+    const { api, page, faults } = await openPage({
+      script: [
+        { text: 'First.', usage: used },
+        { text: 'Second.', usage: used },
+      ],
+      files: { 'agents/other/manifest.yaml': 'id: other\nname: The other\nagent: {}\n' },
+    });
+    await say(page, 'One');
+    await page.getByText('1.2k tokens · ').waitFor();
+    await page.getByText(/helper · .* · used 1.2k tokens/u).waitFor();
+    await page.getByRole('combobox', { name: 'Agent' }).selectOption('other');
+    await page.getByRole('combobox', { name: 'Model' }).focus();
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('fast');
+    await say(page, 'Two');
+    await page.getByText(/other · .* · used 2.5k tokens/u).waitFor();
+    expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('fast');
+    expect(await violations(page)).toEqual([]);
+    const token = await api.token();
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    const usage = (await api.request(`/api/threads/${id}/usage`, { token })).json;
+    expect(usage).toMatchObject({ model: 'fast', used: [{ inputTokens: 2400, outputTokens: 68 }] });
+    expect((await api.request(`/api/threads/${id}/usage`, { token: await api.token({ userId: 'ann' }) })).status).toBe(404);
+    expect(faults).toEqual([]);
+  });
+
+  it('W11 texts and images go along by choice, paste and drag; what cannot is told', async () => {
+    const { api, page, faults } = await openPage({ script: [{ text: 'I see both.' }] });
+    const picker = page.getByLabel('Attach');
+    await picker.setInputFiles([
+      { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Remember the milk') },
+      { name: 'tool.bin', mimeType: 'application/octet-stream', buffer: Buffer.from([0, 1, 2, 255]) },
+    ]);
+    await page.getByRole('alert').getByText('tool.bin is not attached: it is neither text nor an image').waitFor();
+    const given = (kind: 'paste' | 'drop', name: string, type: string) => `(() => {
+      const files = new DataTransfer();
+      files.items.add(new File([Uint8Array.from(atob('${PNG}'), (each) => each.charCodeAt(0))], '${name}', { type: '${type}' }));
+      const event = '${kind}' === 'paste'
+        ? new ClipboardEvent('paste', { clipboardData: files, bubbles: true, cancelable: true })
+        : new DragEvent('drop', { dataTransfer: files, bubbles: true, cancelable: true });
+      document.querySelector('.composer textarea').dispatchEvent(event);
+    })()`;
+    await page.evaluate(given('paste', 'pasted.png', 'image/png'));
+    await page.getByRole('button', { name: 'Leave out pasted.png' }).waitFor();
+    await page.evaluate(given('drop', 'dropped.png', 'image/png'));
+    await page.getByRole('button', { name: 'Leave out dropped.png' }).click();
+    expect(await violations(page)).toEqual([]);
+    await say(page, 'Look');
+    await page.getByText('I see both.').waitFor();
+    expect(await page.getByRole('list', { name: 'Attached' }).getByRole('listitem').allTextContents()).toEqual(['notes.txt', 'pasted.png']);
+    const sent = JSON.stringify(api.model.requests[0]?.messages);
+    expect(sent).toContain('Remember the milk');
+    expect(sent).toContain('image/png');
+    expect(faults).toEqual([]);
+  });
+
+  it('W11 calls are folded, with their arguments, result and time; a change is coloured; a skill says its tokens', async () => {
+    const edits = [{ old_text: 'Hello', new_text: 'Good day' }];
+    const { page, faults } = await openPage({
+      script: [
+        {
+          calls: [
+            { name: 'read_skill', input: { skill_id: 'letters' } },
+            { name: 'act', input: { path: 'a.txt', edits } },
+          ],
+        },
+        { text: 'Done.' },
+      ],
+      files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [risky, skill_registry] }\n' },
+    });
+    await say(page, 'Do it');
+    await page.getByText('Done.').waitFor();
+    await page.getByText(/^loaded letters, \d+ tokens$/u).waitFor();
+    const call = page.locator('details.call').filter({ hasText: 'act' }).last();
+    expect(await call.getByText('did act').isVisible()).toBe(false);
+    await call.locator('summary').press('Enter');
+    await call.getByText('did act').waitFor();
+    await call.getByText(/^Took \d/u).waitFor();
+    await call.locator('.hl-addition', { hasText: 'Good day' }).waitFor();
+    await call.locator('.hl-deletion', { hasText: 'Hello' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('W11 W30 a question takes the keys and words of the terminal; a reason reaches the agent', async () => {
+    const { api, page } = await openPage({ script: [{ calls: [{ name: 'risk', input: {} }] }, { text: 'I leave it.' }] });
+    await say(page, 'Do it');
+    const question = page.getByRole('region', { name: 'A question to you' });
+    await question.waitFor();
+    expect(await question.getByRole('button').allTextContents()).toEqual(expect.arrayContaining(['Yes y', 'No n']));
+    await page.getByRole('log').focus();
+    await page.keyboard.press('e');
+    await page.keyboard.type('it is late');
+    await page.keyboard.press('Enter');
+    await page.getByText('I leave it.').waitFor();
+    expect(JSON.stringify(api.model.requests[1]?.messages)).toContain('it is late');
+  });
+
+  it('W11 conversations are found by words of their titles', async () => {
+    const { page } = await openPage({ script: [{ text: 'Of hills.' }, { text: 'Of fjords.' }] });
+    await say(page, 'Tell me of Rome');
+    await page.getByText('Of hills.').waitFor();
+    await page.getByRole('link', { name: 'New conversation' }).click();
+    await say(page, 'Tell me of Oslo');
+    await page.getByText('Of fjords.').waitFor();
+    await page.getByRole('searchbox', { name: 'Search conversations' }).fill('rome');
+    await page.getByRole('complementary').getByRole('link', { name: 'Tell me of Oslo' }).waitFor({ state: 'hidden' });
+    await page.getByRole('complementary').getByRole('link', { name: 'Tell me of Rome' }).click();
+    await page.getByText('Of hills.').waitFor();
+    expect(await page.getByText('Of fjords.').count()).toBe(0);
+  });
+});

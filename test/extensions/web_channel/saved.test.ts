@@ -1,0 +1,231 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import type { JsonValue } from 'pith';
+import { gate } from '../../waiting.ts';
+import { describePage, openPage, type OpenPage, violations } from './browser.ts';
+
+const GREET = { description: 'Greets a city.', system_prompt: 'Greet.', tags: ['morning', 'city'] };
+
+/** Saves a skill as the person at the terminal. */
+async function saved({ api }: OpenPage, name: string, content: { readonly [key: string]: JsonValue } = {}): Promise<void> {
+  await api.pith.command(['saved', 'new', name, '--text', JSON.stringify({ ...GREET, ...content })]);
+}
+
+async function openSaved({ page }: OpenPage, name: string): Promise<void> {
+  await page.getByRole('link', { name: 'Saved skills', exact: true }).first().click();
+  await page.getByRole('link', { name: `local/${name}`, exact: true }).click();
+  await page.getByRole('heading', { name: `local/${name}` }).waitFor();
+}
+
+describePage('saved skills on the page', () => {
+  it('W13 cards have tags and a filter by them, what is pinned, the next three times of a schedule, and retired ones their replacement', async () => {
+    const opened = await openPage();
+    const { api, page, faults } = opened;
+    await saved(opened, 'greet');
+    await saved(opened, 'report', { tags: ['evening'] });
+    await saved(opened, 'older', { tags: ['evening'] });
+    await api.pith.command(['saved', 'retire', 'older', '--by', 'local/report']);
+    await page.getByRole('link', { name: 'Saved skills' }).click();
+    await page.getByRole('group', { name: 'Tags' }).getByRole('button', { name: 'evening' }).press('Enter');
+    await page.getByRole('link', { name: 'local/greet' }).waitFor({ state: 'hidden' });
+    expect(await page.locator('.cards > li').count()).toBe(1);
+    await page.getByLabel('Retired').check();
+    await page.getByText("Retired: use the saved skill 'local/report'").waitFor();
+    await page.getByLabel('Retired').uncheck();
+    await page.getByRole('link', { name: 'local/greet' }).click();
+    await page.locator('summary', { hasText: 'Who runs it, and when' }).press('Enter');
+    await page.getByLabel('Runs by itself at').fill('0 9 * * *');
+    await page.getByLabel('Time zone').fill('UTC');
+    await page.keyboard.press('Enter');
+    const times = page.getByText('— next');
+    await times.waitFor();
+    expect((await times.textContent())?.split(';').length).toBe(3);
+    await page.getByRole('button', { name: 'Pin', exact: true }).press('Enter');
+    await page.getByText('pinned: 1.0.0').waitFor();
+    await page.getByLabel('Seen and run by').selectOption('shared');
+    await page.getByLabel('Shared with').fill('ann, bob');
+    await page.keyboard.press('Enter');
+    await page.locator('.chip', { hasText: 'shared' }).waitFor();
+    await page.getByLabel('Runs by itself at').fill('every day');
+    await page.getByRole('button', { name: 'Schedule' }).click();
+    await page.getByRole('alert').getByText('must have five fields').waitFor();
+    expect(await violations(page)).toEqual([]);
+    expect((await api.pith.command(['saved', 'show', 'greet'], { json: true })).values[0]).toMatchObject({
+      visibility: 'shared',
+      shared_with: ['ann', 'bob'],
+      schedule: '0 9 * * *',
+      pinned_version_id: expect.any(String),
+      next_runs: [expect.any(Number), expect.any(Number), expect.any(Number)],
+    });
+    expect(faults.filter((fault) => !fault.includes('400') && !fault.includes('422'))).toEqual([]);
+  });
+
+  it('W13 a form has each type of input, choices and defaults, says each error beside its field, and its run is followed live', async () => {
+    const open = gate();
+    const opened = await openPage({
+      script: [
+        async () => ({ text: 'I look.', calls: [{ name: 'update_status', input: { status: 'half done' } }] }),
+        async () => (await open.opened, { text: 'All of it.' }),
+      ],
+    });
+    const { api, page } = opened;
+    const field = (name: string, type: string, more: object = {}) => ({ name, type, required: false, ...more });
+    const fields = [
+      field('title', 'string', { required: true }),
+      field('count', 'int', { default: 2 }),
+      field('share', 'float'),
+      field('loud', 'bool', { default: true }),
+      field('who', 'user'),
+      field('place', 'channel'),
+      field('site', 'url'),
+      field('tone', 'string', { choices: ['warm', 'cold'], default: 'cold' }),
+    ];
+    await saved(opened, 'greet', { input_schema: fields as unknown as JsonValue });
+    await openSaved(opened, 'greet');
+    expect([
+      await page.getByLabel('count').inputValue(),
+      await page.getByLabel('tone').inputValue(),
+      await page.getByLabel('loud').isChecked(),
+    ]).toEqual(['2', 'cold', true]);
+    await page.getByLabel('count').fill('many');
+    await page.getByLabel('site').fill('nowhere');
+    await page.getByRole('button', { name: 'Run', exact: true }).press('Enter');
+    await page.getByText('title is missing').waitFor();
+    await page.getByText("count 'many' is not a whole number").waitFor();
+    await page.getByText("site 'nowhere' is not an http(s) address").waitFor();
+    const wrong = await page.locator('[aria-invalid="true"]').evaluateAll((boxes) => boxes.map((box) => box.getAttribute('name')));
+    expect(wrong).toEqual(['title', 'count', 'site']);
+    expect(await violations(page)).toEqual([]);
+    for (const [name, value] of [
+      ['title', 'Dr'],
+      ['count', '3'],
+      ['share', '0.5'],
+      ['who', 'ann'],
+      ['place', 'news'],
+      ['site', 'https://example.com'],
+    ] as const)
+      await page.getByLabel(name).fill(value);
+    await page.getByLabel('loud').uncheck();
+    await page.getByLabel('tone').selectOption('warm');
+    await page.getByRole('button', { name: 'Run', exact: true }).press('Enter');
+    await page.getByRole('heading', { name: 'Run', level: 1 }).waitFor();
+    await page.getByText('half done').first().waitFor();
+    await page.getByRole('status').getByText('running').waitFor();
+    open.open();
+    await page.getByRole('status').getByText('ok').waitFor();
+    await page.getByText('All of it.').first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    const [runs] = (await api.pith.command(['runs', 'list'], { json: true })).values as [{ readonly inputs: JsonValue }[]];
+    expect(runs[0]?.inputs).toEqual({
+      title: 'Dr',
+      count: 3,
+      share: 0.5,
+      loud: false,
+      who: 'ann',
+      place: 'news',
+      site: 'https://example.com',
+      tone: 'warm',
+    });
+  });
+
+  it('W13 lanes are drawn with what runs and what waits', async () => {
+    const open = gate();
+    const opened = await openPage({
+      script: [async () => (await open.opened, { text: 'One.' }), { text: 'Two.' }],
+      files: {
+        'pith.yaml': 'default_agent: helper\nextensions: { saved_skills: { lanes: { skill-default: { slots: 1 } } } }\n',
+      },
+    });
+    const { api, page, faults } = opened;
+    await saved(opened, 'greet');
+    await openSaved(opened, 'greet');
+    const token = await api.token({ userId: 'local', role: 'admin', may: 'admin' });
+    for (const _ of [1, 2]) await api.request('/api/saved/local%2Fgreet/runs', { method: 'POST', token, json: {} });
+    await page.getByRole('link', { name: 'Saved skills', exact: true }).first().click();
+    await page.locator('summary', { hasText: 'Lanes' }).press('Enter');
+    await page.getByRole('img', { name: /1 running, 1 queued$/u }).waitFor();
+    expect(await page.locator('.plot .drawn .limit').count()).toBe(1);
+    await page.getByText('As a table').press('Enter');
+    await page.getByRole('row', { name: 'skill-default 1 1 1' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    open.open();
+    await page.getByRole('img', { name: /0 running, 0 queued$/u }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('W13 a webhook shows its secrets once, its allow list is parsed before it is saved, and its example runs the skill', async () => {
+    const opened = await openPage({ script: [{ text: 'Hello from outside.' }], extensions: ['skill_webhooks'] });
+    const { api, page, faults } = opened;
+    const city = { name: 'city', type: 'string', required: true, choices: ["L'Aquila", 'Oslo'] };
+    await saved(opened, 'greet', { input_schema: [city] });
+    await openSaved(opened, 'greet');
+    await page.locator('summary', { hasText: 'Webhook' }).press('Enter');
+    await page.getByRole('button', { name: 'Make a webhook' }).press('Enter');
+    const secrets = page.getByRole('region', { name: 'Shown only now' });
+    await secrets.getByText('whsec_').waitFor();
+    const address = (await secrets.locator('code').first().textContent()) ?? '';
+    await page.getByLabel('Addresses and ranges').fill('127.0.0.1\n192.0.2.77/24');
+    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Check' }).press('Enter');
+    await page.getByRole('row', { name: '192.0.2.0/24 192.0.2.0 192.0.2.255' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await page.getByLabel('Addresses and ranges').getByText('192.0.2.0/24').waitFor();
+    const example = (await page.locator('pre').last().textContent()) ?? '';
+    const { stdout } = await promisify(execFile)('bash', ['-c', example.replace('curl ', 'curl -s ')]);
+    const { run } = JSON.parse(stdout) as { readonly run: string };
+    await page.getByRole('link', { name: 'Saved skills', exact: true }).first().click();
+    await page.getByRole('link', { name: 'local/greet' }).click();
+    await page.getByRole('cell', { name: 'Hello from outside.' }).waitFor();
+    const [shown] = (await api.pith.command(['runs', 'show', run], { json: true })).values;
+    expect(shown).toMatchObject({ cause: 'webhook', inputs: { city: "L'Aquila" } });
+    await page.locator('summary', { hasText: 'Webhook' }).press('Enter');
+    await page.getByText('Put in the address and the key').waitFor();
+    expect(await page.content()).not.toContain(address);
+    await page.getByLabel('Addresses and ranges').fill('somewhere');
+    await page.getByRole('button', { name: 'Check' }).press('Enter');
+    await page.getByRole('alert').getByText('neither an address nor a range: somewhere').waitFor();
+    await page.getByRole('button', { name: 'New address and key' }).click();
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await secrets.getByText('whsec_').waitFor();
+    expect((await fetch(address, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })).status).toBe(404);
+    expect(faults.filter((fault) => !fault.includes('422') && !fault.includes('400'))).toEqual([]);
+  });
+
+  it('W13 a skill is saved and changed by a form, errors and all, at 360 pixels, and the result for the page alone is shown there', async () => {
+    const opened = await openPage({ script: [{ text: 'Good evening, **all**.' }], width: 360 });
+    const { page } = opened;
+    await page.getByRole('link', { name: 'Saved skills' }).click();
+    await page.getByRole('link', { name: 'New' }).press('Enter');
+    await page.getByLabel('Name', { exact: true }).fill('Wrong Name');
+    await page.getByLabel('What it does').fill('Greets.');
+    await page.getByLabel('Instructions').fill('Greet everybody.');
+    await page.getByLabel('Tags').fill('Evening, city');
+    await page.getByLabel('Its result goes to').selectOption('webui_only');
+    await page.getByRole('button', { name: 'Add an input' }).press('Enter');
+    await page.getByLabel('Name of input 1').fill('city');
+    await page.getByLabel('Default of input 1').fill('Rome');
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await page.getByRole('alert').getByText('lower-case letters').waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('evening');
+    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await page.getByRole('heading', { name: 'local/evening' }).waitFor();
+    expect(await page.getByLabel('city').inputValue()).toBe('Rome');
+    await page.getByRole('button', { name: 'Run', exact: true }).press('Enter');
+    await page.getByRole('status').getByText('ok').waitFor();
+    await page.getByRole('link', { name: 'local/evening' }).click();
+    expect(await page.getByRole('region', { name: 'Latest result' }).locator('strong').textContent()).toBe('all');
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Edit' }).press('Enter');
+    await page.getByLabel('Instructions').fill('Greet everybody twice.');
+    await page.getByRole('button', { name: 'Remove input 1' }).press('Enter');
+    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await page.getByRole('heading', { name: 'local/evening' }).waitFor();
+    expect(await page.getByLabel('city').count()).toBe(0);
+    await page.locator('summary', { hasText: 'What it tells the model' }).press('Enter');
+    await page.getByText('Greet everybody twice.').waitFor();
+  });
+});

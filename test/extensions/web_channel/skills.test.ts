@@ -1,0 +1,200 @@
+import { expect, it } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describePage, openPage, say, violations } from './browser.ts';
+
+const POEMS = `---
+name: poems
+description: Write a poem. Use when somebody wants a poem.
+version: 1.0.0
+tags: [verse, art]
+examples: [write me a poem]
+---
+
+# Poems
+
+Read [the forms](references/forms.md) first.
+`;
+const FILES = {
+  'skills/poems/SKILL.md': POEMS,
+  'skills/poems/references/forms.md': '# Forms\n\nA sonnet has **fourteen** lines.\n',
+  'skills/poems/words.bin': '\0\u0001\u0002',
+  'skills/broken/SKILL.md': '---\nname: broken\n---\n',
+  'pith.yaml': 'default_agent: helper\nskills: { disabled: [letters] }\n',
+  'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [skill_registry] }\n',
+};
+const EXTENSIONS = ['skill_stats', 'skill_lint', 'skill_evals'];
+
+async function openSkill(page: Page, name: string): Promise<void> {
+  await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Skills', exact: true }).click();
+  await page.getByRole('link', { name, exact: true }).click();
+  await page.getByRole('heading', { name, level: 1 }).waitFor();
+}
+
+/** Opens a part of the page of a skill. */
+const open = (page: Page, part: string) => page.locator('summary', { hasText: part }).press('Enter');
+
+describePage('skills on the page', () => {
+  it('W12 skills are filtered by tag, source and state, and each state has its reason and cure', async () => {
+    const { page, faults } = await openPage({ files: FILES, extensions: EXTENSIONS });
+    await page.getByRole('link', { name: 'Skills', exact: true }).click();
+    await page.getByRole('link', { name: 'poems' }).waitFor();
+    await page.getByLabel('Tag').selectOption('verse');
+    await page.getByText(/^1 of/u).waitFor();
+    await page.getByLabel('Tag').selectOption('');
+    await page.getByLabel('State').selectOption('disabled');
+    await page.getByText('it is listed under skills.disabled').waitFor();
+    await page.getByText('which line of').first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByLabel('State').selectOption('invalid');
+    await page.getByText('and correct its SKILL.md').first().waitFor();
+    await page.getByLabel('Source').selectOption('sandbox/skills');
+    await page.getByRole('link', { name: 'broken' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('W12 a skill shows its text beside its source, its resources, its place in the catalog and what lint says, by keyboard', async () => {
+    const { page, faults } = await openPage({ files: FILES, extensions: EXTENSIONS });
+    await openSkill(page, 'poems');
+    await page.getByRole('button', { name: 'Side by side' }).press('Enter');
+    await page.locator('.beside .markdown').getByText('first').waitFor();
+    await page.locator('.beside pre').getByText('examples:').waitFor();
+    await open(page, 'Resources');
+    await page.getByRole('button', { name: 'references/forms.md' }).press('Enter');
+    expect(await page.getByLabel('references/forms.md').locator('strong').textContent()).toBe('fourteen');
+    await page.getByRole('button', { name: 'words.bin' }).press('Enter');
+    await page.getByText('3 bytes, sha256').waitFor();
+    await open(page, 'Would it be found?');
+    await page.getByLabel('A message to find it by').fill('write me a poem');
+    await page.keyboard.press('Enter');
+    await page.getByText('Its line is in the system prompt anyway.').waitFor();
+    const meter = page.getByRole('meter');
+    expect([await meter.getAttribute('value'), await meter.getAttribute('max')].map(Number)).toEqual([
+      expect.toSatisfy((tokens: number) => tokens > 0),
+      expect.toSatisfy((budget: number) => budget > 100),
+    ]);
+    await open(page, 'Advice');
+    await page.getByText("has 'tags' in brackets").waitFor();
+    await open(page, 'Measured');
+    await page.getByRole('button', { name: 'Measure how it is found' }).press('Enter');
+    await page.getByRole('cell', { name: 'lexical' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.setViewportSize({ width: 360, height: 800 });
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(faults).toEqual([]);
+  });
+
+  it('W12 the use of a skill is drawn day by day and is a table too, in the dark as well', async () => {
+    const { page, faults } = await openPage({
+      files: FILES,
+      extensions: EXTENSIONS,
+      dark: true,
+      script: [
+        { calls: [{ name: 'read_skill', input: { skill_id: 'poems' } }] },
+        { calls: [{ name: 'read_skill_resource', input: { skill_id: 'poems', path: 'forms.md' } }] },
+        { text: 'Roses are red.' },
+      ],
+    });
+    await say(page, 'A poem');
+    await page.getByText('Roses are red.').waitFor();
+    await openSkill(page, 'poems');
+    await open(page, 'Use');
+    await page.getByRole('img', { name: /^Use by day: 1 loaded, 1 resources read/u }).waitFor();
+    expect(await page.locator('.plot .drawn rect').count()).toBe(2);
+    const colour = () => page.evaluate<string>("getComputedStyle(document.querySelector('.plot .drawn .series-0')).fill");
+    const accent = await colour();
+    await page.emulateMedia({ colorScheme: 'light' });
+    expect(await colour()).not.toBe(accent);
+    await page.getByText('As a table').press('Enter');
+    const today = new Date().toISOString().slice(5, 10);
+    expect(await page.getByRole('row', { name: `${today} 1 1 0` }).count()).toBe(1);
+    await page.getByRole('cell', { name: 'loaded by read_skill' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+});
+
+/** Changes the second step of `poems`. */
+const DIFF = `--- a/SKILL.md
++++ b/SKILL.md
+@@ -8,4 +8,5 @@
+
+ # Poems
+
+ Read [the forms](references/forms.md) first.
++Then write it in the language of who asks.
+`;
+const PROPOSE = {
+  name: 'propose_skill_update',
+  input: { skill_id: 'poems', diff: DIFF, justification: 'Poems came in the wrong language.', evidence: 'It happened twice.' },
+};
+const WITH_PROPOSALS = {
+  ...FILES,
+  'skills/poems/evals/evals.yaml': 'triggers:\n  - write me a poem\n  - { text: pay a bill, should: not_load }\n',
+  'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [skill_registry, skill_proposals] }\n',
+};
+
+async function propose({ api }: Awaited<ReturnType<typeof openPage>>): Promise<void> {
+  const { results } = await api.pith.run('go on', { threadId: 'test', userId: 'local' });
+  expect(results).toMatchObject([{ ok: true }]);
+}
+
+describePage('proposals on the page', () => {
+  it('W12 W30 a proposal is reviewed side by side with its reason, evidence and measures, approved by a key, and taken back', async () => {
+    const opened = await openPage({ files: WITH_PROPOSALS, extensions: EXTENSIONS, script: [{ calls: [PROPOSE] }, { text: 'done' }] });
+    const { page, faults } = opened;
+    await propose(opened);
+    await page.getByRole('link', { name: 'Skills', exact: true }).click();
+    await page.getByRole('link', { name: 'Proposals (1)' }).click();
+    await page.getByRole('link', { name: 'poems' }).press('Enter');
+    await page.getByText('Poems came in the wrong language.').waitFor();
+    await page.getByText('It happened twice.').waitFor();
+    await page.getByLabel('What was measured').waitFor();
+    const added = page.locator('.difference tr.changed');
+    expect(await added.locator('td').allTextContents()).toEqual([
+      'version: 1.0.0',
+      'version: 1.0.1',
+      '',
+      'Then write it in the language of who asks.',
+    ]);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('y');
+    await page.getByRole('heading', { name: 'Proposals' }).waitFor();
+    await page.getByText('approved', { exact: true }).waitFor();
+    await openSkill(page, 'poems');
+    await page.locator('.markdown').getByText('in the language of who asks').waitFor();
+    await open(page, 'History');
+    await page.getByRole('button', { name: 'Compare 1 with now' }).press('Enter');
+    await page.locator('td.in', { hasText: 'in the language of who asks' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Go back to 1' }).click();
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await page.locator('.markdown').getByText('in the language of who asks').waitFor({ state: 'detached' });
+    expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
+  });
+
+  it('W12 a proposal is rejected with a reason by keyboard, and can be opened again', async () => {
+    const opened = await openPage({ files: WITH_PROPOSALS, extensions: EXTENSIONS, script: [{ calls: [PROPOSE] }, { text: 'done' }] });
+    const { page, faults } = opened;
+    await propose(opened);
+    await page.getByRole('link', { name: 'Skills', exact: true }).click();
+    await page.getByRole('link', { name: 'Proposals (1)' }).click();
+    await page.getByRole('link', { name: 'poems' }).press('Enter');
+    await page.getByLabel('Why it is rejected').fill('no, you may not');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('n');
+    await page.getByText('rejected', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'poems' }).click();
+    await page
+      .getByRole('heading', { name: 'Why it was rejected' })
+      .waitFor({ timeout: 5000 })
+      .catch(async () => {
+        await page.screenshot({ path: '/tmp/w/B4-x.png' });
+        console.log(faults, await page.content());
+      });
+    await page.getByText('no, you may not').waitFor();
+    await page.getByRole('button', { name: 'Open it again' }).press('Enter');
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+});

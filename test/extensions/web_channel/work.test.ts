@@ -1,0 +1,106 @@
+import { writeFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { until } from '../../waiting.ts';
+import { describePage, openPage, say, violations } from './browser.ts';
+
+/** The lines of a timeline: what, kind and outcome. */
+async function lines(page: Page): Promise<readonly string[]> {
+  const rows = await page.getByRole('region', { name: 'Timeline' }).locator('tbody tr').all();
+  return Promise.all(
+    rows.map(async (row) => {
+      const cells = row.locator('th, td');
+      return [0, 1, 5]
+        .map((at) => cells.nth(at))
+        .reduce(async (text, cell) => `${await text} | ${await cell.textContent()}`, Promise.resolve(''));
+    }),
+  );
+}
+
+const widths = (page: Page): Promise<readonly number[]> =>
+  page.locator('.bar-line rect').evaluateAll((bars) => bars.map((bar) => Number.parseFloat(bar.getAttribute('width') ?? '')));
+
+describePage('work', () => {
+  it('W14 the timeline of a conversation shows model, tool and waiting of each turn, and can leave the waiting out', async () => {
+    const { page, faults } = await openPage({
+      script: [{ text: 'I look first.', calls: [{ name: 'risk', input: {} }] }, { text: 'It is done.' }, { text: 'And again.' }],
+    });
+    await say(page, 'Do it');
+    await page.getByRole('region', { name: 'A question to you' }).waitFor();
+    await page.getByRole('log').focus();
+    await page.keyboard.press('y');
+    await page.getByText('It is done.').waitFor();
+    await page.getByText('More', { exact: true }).click();
+    await page.getByRole('link', { name: 'Timeline' }).press('Enter');
+    await page.getByRole('cell', { name: 'answered: once' }).waitFor();
+    const shown = await lines(page);
+    expect(shown.map((line) => line.replace(/\d+ (?:\+ \d+ )?tokens/u, 'TOKENS'))).toEqual([
+      ' | helper | turn | done, TOKENS',
+      expect.stringMatching(/^ \| Step 1: \S+ \| model \| TOKENS$/u),
+      ' | Approval of risk | waiting | answered: once',
+      expect.stringMatching(/^ \| risk \| tool \| /u),
+      expect.stringMatching(/^ \| Step 2: \S+ \| model \| TOKENS$/u),
+    ]);
+    const [whole = 0, , waiting = 0] = await widths(page);
+    expect(whole).toBeGreaterThan(99);
+    await page.getByRole('checkbox', { name: 'Leave out the waiting' }).check();
+    await until(async () => ((await widths(page))[2] ?? 100) < Math.min(waiting, 1));
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('link', { name: 'Do it' }).click();
+    await say(page, 'Once more');
+    await page.getByText('And again.').waitFor();
+    await page.goBack();
+    const earlier = page.getByRole('combobox', { name: 'Turn' });
+    await earlier.waitFor();
+    expect((await lines(page)).length).toBe(2);
+    await earlier.selectOption({ index: 1 });
+    await page.getByRole('cell', { name: 'answered: once' }).waitFor();
+    expect(await lines(page)).toEqual(shown);
+    expect(faults).toEqual([]);
+  });
+
+  it('W14 a task is opened from the table of work by keyboard at 360 pixels, with its states, its result and its timeline', async () => {
+    const { api, page, faults } = await openPage({
+      script: [{ calls: [{ name: 'act', input: {} }] }, { text: 'Counted **ten**.' }],
+      width: 360,
+    });
+    await api.pith.command(['tasks', 'submit', 'Count to ten']);
+    await page.getByRole('link', { name: 'Work' }).press('Enter');
+    await page.getByRole('link', { name: 'Count to ten' }).press('Enter');
+    await page.getByText('Counted ten.').waitFor();
+    await page.getByRole('status').getByText('done').waitFor();
+    await page.getByRole('rowheader', { name: 'act' }).waitFor();
+    expect((await lines(page)).map((line) => line.split(' | ')[2])).toEqual(['turn', 'model', 'tool', 'model']);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('W14 a run of a saved skill has its timeline while it goes on and afterwards', async () => {
+    const { api, page, faults } = await openPage({ script: [{ text: 'Good morning!' }] });
+    const saved = { name: 'greet', description: 'Greets.', system_prompt: 'Greet.', input_schema: [] };
+    writeFileSync(`${api.pith.sandbox}/greet.yml`, JSON.stringify(saved));
+    await api.pith.command(['saved', 'new', 'greet', '--file', `${api.pith.sandbox}/greet.yml`]);
+    await api.pith.command(['run', 'greet', '--background']);
+    await page.getByRole('link', { name: 'Work' }).click();
+    await page.getByRole('link', { name: /greet/u }).click();
+    await page.getByRole('status').getByText('ok').waitFor();
+    await page.getByRole('rowheader', { name: /^Step 1/u }).waitFor();
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('W2 W5 the timeline of another person’s conversation is unknown', async () => {
+    const { api, page } = await openPage({ script: [{ text: 'Hello' }] });
+    await say(page, 'Good day');
+    await page.getByText('Hello', { exact: true }).waitFor();
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    const [ann, own] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'local' })];
+    const { json } = await api.request(`/api/threads/${id}/trace`, { token: own });
+    const turn = (json as { readonly id: string }).id;
+    const theirs = await api.thread(ann);
+    const known = [`/api/threads/${id}/trace`, `/api/threads/${id}/trace?turn=${turn}`, `/api/threads/${theirs}/trace?turn=${turn}`];
+    expect(await Promise.all(known.map(async (path) => (await api.request(path, { token: ann })).status))).toEqual([404, 404, 404]);
+    expect((await api.request(`/api/threads/${id}/trace?turn=${turn}`, { token: own })).json).toMatchObject({ id: turn });
+  });
+});
