@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
-import { gate } from '../../waiting.ts';
+import { gate, until } from '../../waiting.ts';
 import { describePage, openPage, type OpenPage, violations } from './browser.ts';
 
 const GREET = { description: 'Greets a city.', system_prompt: 'Greet.', tags: ['morning', 'city'] };
@@ -171,7 +171,7 @@ describePage('saved skills on the page', () => {
     await page.getByRole('row', { name: '192.0.2.0/24 192.0.2.0 192.0.2.255' }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save' }).press('Enter');
-    await page.getByLabel('Addresses and ranges').getByText('192.0.2.0/24').waitFor();
+    await until(async () => (await page.getByLabel('Addresses and ranges').inputValue()) === '127.0.0.1\n192.0.2.0/24');
     const example = (await page.locator('pre').last().textContent()) ?? '';
     const { stdout } = await promisify(execFile)('bash', ['-c', example.replace('curl ', 'curl -s ')]);
     const { run } = JSON.parse(stdout) as { readonly run: string };

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonValue } from 'pith';
+import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
+import { gate, until } from '../../waiting.ts';
+import { apiKernel } from './api-kernel.ts';
+
+const ONLY = ['http', 'rest_api', 'skill_registry', 'saved_skills', 'skill_webhooks', 'task_engine', 'scheduler'];
+const TEXT = JSON.stringify({ description: 'Greets.', system_prompt: 'Greet.', input_schema: [{ name: 'city' }] });
+
+/** What each route needs to be asked at all. */
+const BODIES: Readonly<Record<string, { readonly [key: string]: JsonValue }>> = {
+  'PATCH /api/saved/{skill}': { text: TEXT },
+  'PUT /api/saved/{skill}/schedule': { cron: '@daily' },
+  'PUT /api/saved/{skill}/visibility': { visibility: 'public' },
+  'PUT /api/saved/{skill}/priority': { priority: '1' },
+  'PUT /api/saved/{skill}/lane': { lane: 'default' },
+  'PUT /api/saved/{skill}/retired': { clear: true },
+};
+
+describe('saved skills over HTTP', () => {
+  it('W5 W13 each route with a saved skill or a run answers for somebody else’s exactly as for an unknown one', async () => {
+    const api = await apiKernel([{ text: 'done' }], { only: ONLY });
+    const [ann, bob] = [await api.token({ userId: 'ann', may: 'approve' }), await api.token({ userId: 'bob', may: 'approve' })];
+    const post = (path: string, token: string, json: JsonValue = {}) => api.request(path, { method: 'POST', token, json });
+    expect((await post('/api/saved', ann, { name: 'greet', text: TEXT })).json).toMatchObject({ owner_id: 'ann', name: 'greet' });
+    const { id } = (await post('/api/saved/ann%2Fgreet/runs', ann)).json as { readonly id: string };
+    const routes = COMMAND_ROUTES.filter(({ path, need }) => need === 'user' && /\{(?:skill|run)\}/u.test(path));
+    expect(routes.length).toBeGreaterThan(15);
+    for (const { method, path } of routes) {
+      const route = `${method} ${path}`;
+      const body = method === 'GET' ? {} : { json: BODIES[route] ?? {} };
+      const ask = async (skill: string, run: string) => {
+        const at = path.replace('{skill}', encodeURIComponent(skill)).replace('{run}', run);
+        const { status, text } = await api.request(at, { method, token: bob, ...body } as object);
+        return { status, text: text.replaceAll(run, 'RUN').replaceAll('greex', 'greet') };
+      };
+      const [theirs, nobodys] = [
+        await ask('ann/greet', id),
+        await ask(
+          'ann/greex',
+          id.replace(/.$/u, (last) => (last === '0' ? '1' : '0')),
+        ),
+      ];
+      expect([route, theirs.status]).toEqual([route, 404]);
+      expect([route, theirs]).toEqual([route, nobodys]);
+    }
+    expect((await api.request('/api/saved', { token: bob })).json).toEqual([]);
+    expect((await api.request('/api/saved/ann%2Fgreet', { token: ann })).json).toMatchObject({ run_inputs: [{ name: 'city' }] });
+  });
+
+  it('W13 a caller saves and changes a skill by its text, and names no file of this machine', async () => {
+    const api = await apiKernel([], { only: ONLY, files: { 'skill.yml': 'system_prompt: Tell.\n' } });
+    const token = await api.token({ userId: 'ann' });
+    const save = (json: JsonValue) => api.request('/api/saved', { method: 'POST', token, json });
+    expect(await save({ name: 'tell', file: 'skill.yml' })).toMatchObject({ status: 400, json: { error: { code: 'request_invalid' } } });
+    expect(await save({ name: 'tell', text: 'system_prompt: [' })).toMatchObject({ json: { error: { code: 'skill_file_invalid' } } });
+    expect(await save({ name: 'tell', text: 'owner_id: bob\nsystem_prompt: x\n' })).toMatchObject({
+      json: { error: { code: 'skill_file_invalid' } },
+    });
+    expect(await save({ name: 'tell', text: 'system_prompt: Tell.\n' })).toMatchObject({ status: 200, json: { version: '1.0.0' } });
+    const change = { method: 'PATCH', token, json: { text: 'system_prompt: Tell all.\n' } };
+    expect(await api.request('/api/saved/ann%2Ftell', change)).toMatchObject({ status: 200, json: { system_prompt: 'Tell all.' } });
+  });
+
+  it('W13 W5 lanes count the runs of who asks, and for administrators those of all', async () => {
+    const open = gate();
+    const api = await apiKernel([async () => (await open.opened, { text: 'One.' }), { text: 'Two.' }], {
+      only: ONLY,
+      files: { 'pith.yaml': 'default_agent: helper\nextensions: { saved_skills: { lanes: { skill-default: { slots: 1 } } } }\n' },
+    });
+    const ask = async (token: string) => (await api.request('/api/runs/lanes', { token })).json;
+    const [ann, bob, root] = [
+      await api.token({ userId: 'ann' }),
+      await api.token({ userId: 'bob' }),
+      await api.token({ role: 'admin', may: 'admin' }),
+    ];
+    await api.request('/api/saved', { method: 'POST', token: ann, json: { name: 'greet', text: TEXT } });
+    for (const _ of [1, 2]) await api.request('/api/saved/ann%2Fgreet/runs', { method: 'POST', token: ann, json: {} });
+    const lane = (running: number, queued: number) => [{ lane: 'skill-default', slots: 1, running, queued }];
+    await until(async () => JSON.stringify(await ask(ann)) === JSON.stringify(lane(1, 1)));
+    expect([await ask(bob), await ask(root)]).toEqual([lane(0, 0), lane(1, 1)]);
+    open.open();
+    await until(async () => JSON.stringify(await ask(root)) === JSON.stringify(lane(0, 0)));
+  });
+});
