@@ -1,26 +1,19 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { goTo } from '../router.ts';
-import { ApiError, ask } from '../server/api.ts';
+import { ask } from '../server/api.ts';
 
 /** Installs skills from an address, or from a zip archive of this machine. What is in them is shown and asked first. */
 export function Install(): VNode {
   const [from, setFrom] = useState('');
-  const [error, setError] = useState<ApiError | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const { error, isBusy, attempt } = useAttempt();
   const install = async (source: () => Promise<string>): Promise<void> => {
-    setBusy(true);
-    setError(null);
-    try {
-      if ((await change('POST', '/api/skills/install', { from: await source(), all: true })) !== null) goTo('/skills');
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      setError(error);
-    } finally {
-      setBusy(false);
-    }
+    const isInstalled = async (): Promise<boolean> =>
+      (await change('POST', '/api/skills/install', { from: await source(), all: true })) !== null;
+    await attempt(async () => (await isInstalled()) && goTo('/skills'));
   };
   const upload = (file: File | undefined): void => {
     if (file === undefined) return;
