@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
 import { describePage, openPage, say, violations } from './browser.ts';
@@ -140,12 +142,11 @@ async function propose({ api }: Awaited<ReturnType<typeof openPage>>): Promise<v
 
 describePage('trust and installation on the page', () => {
   it('W12 a skill of the project is trusted after its files were shown, used, and no longer trusted', async () => {
-    const files = {
-      ...FILES,
-      '../.claude/skills/songs/SKILL.md': POEMS.replaceAll('poem', 'song'),
-      '../.claude/skills/songs/scripts/sing.sh': 'echo la\n',
-    };
-    const { page, faults } = await openPage({ files, extensions: EXTENSIONS });
+    const { api, page, faults } = await openPage({ files: FILES, extensions: EXTENSIONS });
+    const folder = path.join(api.pith.sandbox, '..', '.claude', 'skills', 'songs');
+    mkdirSync(path.join(folder, 'scripts'), { recursive: true });
+    writeFileSync(path.join(folder, 'SKILL.md'), POEMS.replaceAll('poem', 'song'));
+    writeFileSync(path.join(folder, 'scripts', 'sing.sh'), 'echo la\n');
     await openSkill(page, 'songs');
     await page.getByText('untrusted', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Trust', exact: true }).press('Enter');
@@ -166,15 +167,9 @@ describePage('trust and installation on the page', () => {
     await page.getByLabel('From').fill(`${api.pith.sandbox}/elsewhere`);
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('far.example').first().waitFor();
+    await dialog.getByText('The scan found something serious: SKILL.md').waitFor();
     await page.getByRole('button', { name: 'Yes' }).press('Enter');
-    for (let more = true; more;) {
-      // Something serious is asked about once more.
-      const next = page.getByRole('link', { name: 'songs' }).or(page.getByRole('button', { name: 'Yes' }));
-      await next.first().waitFor();
-      more = await page.getByRole('button', { name: 'Yes' }).isVisible();
-      if (more) await page.getByRole('button', { name: 'Yes' }).press('Enter');
-    }
+    await page.getByRole('link', { name: 'songs' }).waitFor();
     await openSkill(page, 'songs');
     await page.getByRole('button', { name: 'Remove' }).press('Enter');
     await page.getByRole('button', { name: 'Yes' }).press('Enter');
@@ -229,13 +224,7 @@ describePage('proposals on the page', () => {
     await page.keyboard.press('n');
     await page.getByText('rejected', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'poems' }).click();
-    await page
-      .getByRole('heading', { name: 'Why it was rejected' })
-      .waitFor({ timeout: 5000 })
-      .catch(async () => {
-        await page.screenshot({ path: '/tmp/w/B4-x.png' });
-        console.log(faults, await page.content());
-      });
+    await page.getByRole('heading', { name: 'Why it was rejected' }).waitFor();
     await page.getByText('no, you may not').waitFor();
     await page.getByRole('button', { name: 'Open it again' }).press('Enter');
     await page.getByRole('button', { name: 'Approve' }).waitFor();

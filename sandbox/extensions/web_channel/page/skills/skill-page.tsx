@@ -85,7 +85,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
           <Section title="Measured">{() => <Measured skill={skill} />}</Section>
         </>
       )}
-      <Section title="History">{() => <History path={path} />}</Section>
+      <Section title="History">{() => <History path={path} changed={again} />}</Section>
     </main>
   );
 }
