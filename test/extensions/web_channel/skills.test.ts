@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
@@ -141,21 +141,22 @@ async function propose({ api }: Awaited<ReturnType<typeof openPage>>): Promise<v
 }
 
 describePage('trust and installation on the page', () => {
-  it('W12 a skill of the project is trusted after its files were shown, used, and no longer trusted', async () => {
+  it('W12 a skill of the project is no longer trusted, and trusted again after its files were shown', async () => {
     const { api, page, faults } = await openPage({ files: FILES, extensions: EXTENSIONS });
     const folder = path.join(api.pith.sandbox, '..', '.claude', 'skills', 'songs');
     mkdirSync(path.join(folder, 'scripts'), { recursive: true });
     writeFileSync(path.join(folder, 'SKILL.md'), POEMS.replaceAll('poem', 'song'));
     writeFileSync(path.join(folder, 'scripts', 'sing.sh'), 'echo la\n');
     await openSkill(page, 'songs');
+    // The sandbox of a test is trusted with its project.
+    await page.getByRole('button', { name: 'Stop trusting it' }).press('Enter');
     await page.getByText('untrusted', { exact: true }).waitFor();
+    await page.getByText('you took its trust back').waitFor();
     await page.getByRole('button', { name: 'Trust', exact: true }).press('Enter');
     await page.getByRole('dialog').getByText('scripts/sing.sh').first().waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Yes' }).press('Enter');
     await page.getByText('offered', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Stop trusting it' }).press('Enter');
-    await page.getByText('untrusted', { exact: true }).waitFor();
     expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
   });
 
@@ -175,6 +176,22 @@ describePage('trust and installation on the page', () => {
     await page.getByRole('button', { name: 'Yes' }).press('Enter');
     await page.getByRole('link', { name: 'songs' }).waitFor({ state: 'hidden' });
     expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
+  });
+});
+
+describePage('switches of skills on the page', () => {
+  it('W12 a skill is switched off in the settings, and on again', async () => {
+    const { api, page, faults } = await openPage({ files: { 'skills/poems/SKILL.md': POEMS } });
+    await openSkill(page, 'poems');
+    await page.getByRole('button', { name: 'Switch off' }).press('Enter');
+    await page.getByText('disabled', { exact: true }).waitFor();
+    await page.getByText('it is listed under skills.disabled').waitFor();
+    expect(readFileSync(path.join(api.pith.sandbox, 'pith.yaml'), 'utf8')).toMatch(/disabled:\s+- poems/u);
+    await page.getByRole('button', { name: 'Switch on' }).press('Enter');
+    await page.getByText('offered', { exact: true }).waitFor();
+    expect(readFileSync(path.join(api.pith.sandbox, 'pith.yaml'), 'utf8')).not.toContain('poems');
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
   });
 });
 
