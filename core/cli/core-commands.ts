@@ -155,7 +155,10 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'threads branch',
     description: 'Make a conversation that begins like another one, which stays as it is',
     arguments: [ID('The thread'), { name: 'title', description: 'Its title (default: the other one’s)', variadic: true }],
-    options: [{ name: 'at', type: 'number', description: 'Only what is before your message of this number, the first being 1' }],
+    options: [
+      { name: 'at', type: 'number', description: 'Only what is before your message of this number, the first being 1' },
+      { name: 'before', type: 'number', description: 'The same by the `seq` of the message, for programs' },
+    ],
     load: async () => (await import('./commands/thread-changes.ts')).branchThread,
   },
   {

@@ -33,18 +33,23 @@ export async function branchThread(kernel: Kernel, input: CommandInput, io: Comm
   const title = printableLine([input.arguments['title'] ?? []].flat().join(' ').trim(), LONGEST_TITLE);
   const { messages } = await loadThread(kernel, id, io);
   const said = personsMessages(messages);
-  const at = input.options['at'];
-  const message = at === undefined ? null : said[Number(at) - 1];
+  const { at, before: wanted } = input.options;
+  const place = wanted === undefined ? Number(at) - 1 : said.findIndex(({ seq }) => seq === wanted);
+  const message = at === undefined && wanted === undefined ? null : said[place];
   if (message === undefined)
-    throw new PithError('usage', `the conversation '${id}' has no message ${String(at)} of yours`, {
-      cure: said.length === 0 ? 'leave --at out' : `write a number from 1 to ${said.length}; pith threads show ${id} has them`,
-    });
+    throw new PithError(
+      wanted === undefined ? 'usage' : 'message_unknown',
+      `the conversation '${id}' has no message ${String(wanted ?? at)} of yours`,
+      {
+        cure: said.length === 0 ? 'leave --at out' : `write a number from 1 to ${said.length}; pith threads show ${id} has them`,
+      },
+    );
   const before = message?.seq ?? null;
   const thread = await kernel.agents.branchThread(id, title === '' ? { before } : { before, title }, signal);
-  io.json({ thread, from: id, ...(message === null ? {} : { at: Number(at), text: message.text }) });
+  io.json({ thread, from: id, ...(message === null ? {} : { at: place + 1, text: message.text }) });
   if (!io.quiet)
     io.print(
-      `Made ${thread}${message === null ? '' : ` of what was before message ${String(at)}`}; go on with: pith chat --thread ${thread}`,
+      `Made ${thread}${message === null ? '' : ` of what was before message ${place + 1}`}; go on with: pith chat --thread ${thread}`,
     );
 }
 

@@ -9,6 +9,8 @@ interface Tables {
     readonly thread_id: string;
     readonly body: string;
     readonly at: number;
+    /** Of the last message of its thread then; null: not known. */
+    readonly seq: number | null;
   };
 }
 
@@ -18,14 +20,20 @@ const MIGRATIONS: readonly Migration[] = [
     'CREATE INDEX openai_api__responses_thread ON openai_api__responses (thread_id, id)',
     'CREATE INDEX openai_api__responses_at ON openai_api__responses (at)',
   ],
+  ['ALTER TABLE openai_api__responses ADD COLUMN seq bigint'],
 ];
 
 const KEPT_MS = 30 * 24 * 3_600_000;
 
-/** A response that is kept. `isLast`: none of its thread came after it. */
-interface KeptResponse {
+interface Said {
   readonly threadId: string;
   readonly body: JsonValue;
+  /** Of the last message of its thread then; null: not known. */
+  readonly seq: number | null;
+}
+
+/** A response that is kept. `isLast`: none of its thread came after it. */
+export interface KeptResponse extends Said {
   readonly isLast: boolean;
 }
 
@@ -40,12 +48,9 @@ export class KeptResponses {
     this.#tables = new Queries(migrated(database, 'openai_api', MIGRATIONS));
   }
 
-  async keep(
-    id: string,
-    { userId, threadId, body }: { readonly userId: string; readonly threadId: string; readonly body: JsonValue },
-  ): Promise<void> {
+  async keep(id: string, { userId, threadId, body, seq }: Said & { readonly userId: string }): Promise<void> {
     const at = this.clock.now();
-    const row = { id, user_id: userId, thread_id: threadId, body: JSON.stringify(body), at };
+    const row = { id, user_id: userId, thread_id: threadId, body: JSON.stringify(body), at, seq };
     await this.#tables.write((db) => [
       db.deleteFrom('openai_api__responses').where('at', '<', at - KEPT_MS),
       db.insertInto('openai_api__responses').values(row),
@@ -62,7 +67,8 @@ export class KeptResponses {
     const later = await this.#tables.first((db) =>
       db.selectFrom('openai_api__responses').select('id').where('thread_id', '=', row.thread_id).where('id', '>', id),
     );
-    return { threadId: row.thread_id, body: JSON.parse(row.body) as JsonValue, isLast: later === null };
+    const { thread_id: threadId, body, seq } = row;
+    return { threadId, body: JSON.parse(body) as JsonValue, seq: seq === null ? null : Number(seq), isLast: later === null };
   }
 
   /** False: there is none of this user. */

@@ -1,4 +1,4 @@
-import type { ExtensionContext } from 'pith';
+import { Conversations, type ExtensionContext } from 'pith';
 import { oncePromised } from '@pith/promises';
 import { type Route, type RouteAnswer, RouteProvider, type RouteRequest } from 'pith/http';
 import { ProgramTurns } from 'pith/program_turns';
@@ -7,8 +7,9 @@ import { ProgramTurns } from 'pith/program_turns';
 export default class OpenAiApi {
   readonly #requests = oncePromised(async () => {
     const { openAiRequests } = await import('./requests.ts');
-    const { clock, database } = this.context;
-    return openAiRequests({ turns: this.context.use(ProgramTurns), clock, database });
+    const { clock, database, find } = this.context;
+    const [turns, conversations] = [this.context.use(ProgramTurns), this.context.use(Conversations)];
+    return openAiRequests({ turns, conversations, clock, database, find });
   });
 
   constructor(private readonly context: ExtensionContext) {

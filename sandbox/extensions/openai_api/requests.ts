@@ -1,17 +1,20 @@
 import { ulid } from 'ulid';
+import { within } from '@pith/promises';
 import type { ExtensionContext, JsonValue, Remote } from 'pith';
 import type { Caller, RouteAnswer, RouteRequest } from 'pith/http';
 import type { ProgramEnd, ProgramTurns, ProgramUser } from 'pith/program_turns';
 import { type AnswerPart, answerParts } from './answer-parts.ts';
+import { type BranchPorts, branchBehind, lastSeq } from './branches.ts';
 import { type AnswerHead, chatChunks, chatCompletion } from './chat-answer.ts';
 import { type AskedTurn, readChat } from './chat-request.ts';
 import { ApiError, apiErrorOf, apiErrorOfEnd, errorAnswer } from './errors.ts';
+import { withIdle } from './heartbeats.ts';
 import { KeptResponses } from './kept-responses.ts';
 import { responseEvents, threadOfItem } from './responses-answer.ts';
 import { readResponse } from './responses-request.ts';
 import { CHAT, FORGET_RESPONSE, MODEL, MODELS, RESPONSE, RESPONSES } from './routes.ts';
 
-interface Ports extends Pick<ExtensionContext, 'clock'> {
+interface Ports extends Pick<ExtensionContext, 'clock'>, BranchPorts {
   readonly turns: Remote<ProgramTurns>;
   readonly kept: KeptResponses;
 }
@@ -47,9 +50,9 @@ const HANDLERS: Readonly<Record<string, (request: KnownRequest, ports: Ports) =>
 };
 
 /** Answers in the shape of this interface, errors too. */
-export function openAiRequests({ turns, clock, database }: Omit<Ports, 'kept'> & Pick<ExtensionContext, 'database'>) {
-  const ports = { turns, clock, kept: new KeptResponses(database, clock) };
-  return (request: RouteRequest): Promise<RouteAnswer> => answerRequest(request, ports);
+export function openAiRequests({ database, ...ports }: Omit<Ports, 'kept'> & Pick<ExtensionContext, 'database'>) {
+  const all = { ...ports, kept: new KeptResponses(database, ports.clock) };
+  return (request: RouteRequest): Promise<RouteAnswer> => answerRequest(request, all);
 }
 
 async function answerRequest(request: RouteRequest, ports: Ports): Promise<RouteAnswer> {
@@ -68,7 +71,8 @@ async function answerChat(request: KnownRequest, ports: Ports): Promise<RouteAns
   const asked = readChat(request.body);
   const begun = await begin(request, ports, asked, threadNamed(request));
   const { head } = begun;
-  if (asked.stream) return streamed(begun, chatChunks(head, begun.parts, asked.includesUsage), { last: 'data: [DONE]\n\n' });
+  if (asked.stream)
+    return streamed(begun, chatChunks(head, begun.parts, asked.includesUsage), { clock: ports.clock, last: 'data: [DONE]\n\n' });
   const { json, end } = await chatCompletion(head, begun.parts);
   return { status: 200, headers: { ...begun.headers, ...approvalHeader(end) }, json };
 }
@@ -77,14 +81,14 @@ async function answerResponse(request: KnownRequest, ports: Ports): Promise<Rout
   const asked = readResponse(request.body);
   const { userId } = request.caller;
   const { kept } = ports;
-  const begun = await begin(request, ports, asked, threadNamed(request) ?? (await threadBefore(asked, kept, userId)));
+  const begun = await begin(request, ports, asked, threadNamed(request) ?? (await threadBefore(asked, request, ports)));
   const { head, threadId } = begun;
   const events = responseEvents({ ...head, repeated: asked.repeated }, begun.parts);
   const keep = async (event: JsonEvent): Promise<void> => {
     if (asked.store && ENDED.includes(event.type))
-      await kept.keep(`resp_${head.id}`, { userId, threadId, body: event['response'] ?? null });
+      await kept.keep(`resp_${head.id}`, { userId, threadId, body: event['response'] ?? null, seq: await lastSeq(ports, threadId) });
   };
-  if (asked.stream) return streamed(begun, events, { named: true, keep });
+  if (asked.stream) return streamed(begun, events, { clock: ports.clock, named: true, keep });
   let last: JsonEvent | null = null;
   for await (const event of events) last = event;
   const { json, end } = { json: last?.['response'] ?? null, end: begun.end() };
@@ -101,18 +105,20 @@ const ENDED = ['response.completed', 'response.incomplete', 'response.failed'];
 /** The thread that a request of the responses interface goes on in by what it names; null: none. */
 async function threadBefore(
   { previous, references }: Pick<ReturnType<typeof readResponse>, 'previous' | 'references'>,
-  kept: KeptResponses,
-  userId: string,
+  { caller: { userId }, signal }: KnownRequest,
+  ports: Ports,
 ): Promise<string | null> {
   if (previous !== null) {
-    const found = await kept.find(previous, userId);
+    const found = await ports.kept.find(previous, userId);
     if (found === null)
       throw new ApiError(404, `there is no response '${previous.slice(0, 100)}'`, {
         code: 'previous_response_not_found',
         param: 'previous_response_id',
       });
     if (found.isLast) return found.threadId;
-    const why = 'its conversation has gone on since';
+    const branch = await branchBehind(ports, found, userId, signal);
+    if (branch !== null) return branch;
+    const why = 'its turn has gone on since';
     throw new ApiError(400, `previous_response_id: ${why}; name its last response, or send what was said as input`, {
       code: 'previous_response_not_last',
       param: 'previous_response_id',
@@ -125,7 +131,10 @@ async function threadBefore(
   return thread;
 }
 
-/** A turn whose first part has come: what failed before has an error with its status. */
+/** How long a stream waits for its first part, before which an error has a status of its own. */
+const FIRST_MS = 10_000;
+
+/** A turn whose first part has come, or is late: what failed before has an error with its status. */
 interface BegunTurn {
   readonly head: AnswerHead;
   readonly threadId: string;
@@ -143,15 +152,17 @@ async function begin(request: KnownRequest, { turns, clock }: Ports, asked: Aske
   const { value } = await events.next();
   if (value?.type !== 'thread') throw new Error('a turn without its thread');
   const rest = answerParts({ [Symbol.asyncIterator]: () => events });
-  const first = await rest.next();
-  if (!first.done && first.value.type === 'end' && first.value.reason === 'error') {
+  const first = rest.next();
+  first.catch(() => undefined); // it is awaited again below
+  const early = await (asked.stream ? within(clock, FIRST_MS, first) : first);
+  if (early?.done === false && early.value.type === 'end' && early.value.reason === 'error') {
     await rest.return();
-    throw apiErrorOfEnd(first.value);
+    throw apiErrorOfEnd(early.value);
   }
   let end: ProgramEnd | null = null;
   async function* parts(): AsyncGenerator<AnswerPart, void, undefined> {
     try {
-      for (let next = first; !next.done; next = await rest.next()) {
+      for (let next = await first; !next.done; next = await rest.next()) {
         if (next.value.type === 'end') end = next.value;
         yield next.value;
       }
@@ -170,14 +181,22 @@ async function begin(request: KnownRequest, { turns, clock }: Ports, asked: Aske
   return { head, threadId: value.threadId, headers: { 'x-pith-thread': value.threadId }, parts: parts(), end: () => end };
 }
 
+/** A comment, which clients pass over: what is between them may close a connection on which nothing comes. */
+const HEARTBEAT = new TextEncoder().encode(': still here\n\n');
+const HEARTBEAT_MS = 15_000;
+
 /** `named`: each event is sent with its type as its name. `keep`: awaited before an event is sent. */
-interface StreamForm {
+interface StreamForm extends Pick<Ports, 'clock'> {
   readonly named?: boolean;
   readonly last?: string;
   keep?(event: JsonEvent): Promise<void>;
 }
 
-function streamed({ headers }: BegunTurn, events: AsyncIterable<JsonValue>, { named = false, last = '', keep }: StreamForm): RouteAnswer {
+function streamed(
+  { headers }: BegunTurn,
+  events: AsyncIterable<JsonValue>,
+  { clock, named = false, last = '', keep }: StreamForm,
+): RouteAnswer {
   const encoder = new TextEncoder();
   async function* body(): AsyncGenerator<Uint8Array, void, undefined> {
     const sent = (event: JsonValue) => {
@@ -185,7 +204,11 @@ function streamed({ headers }: BegunTurn, events: AsyncIterable<JsonValue>, { na
       return encoder.encode(`${name}data: ${JSON.stringify(event)}\n\n`);
     };
     try {
-      for await (const event of events) {
+      for await (const event of withIdle(events, clock, HEARTBEAT_MS)) {
+        if (event === 'idle') {
+          yield HEARTBEAT;
+          continue;
+        }
         await keep?.(event as JsonEvent);
         yield sent(event);
       }

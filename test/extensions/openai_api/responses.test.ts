@@ -1,6 +1,8 @@
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
 import { png } from '../../fixtures/images.ts';
+import { fakeClock } from 'pith/testing';
+import { gate, passed, until } from '../../waiting.ts';
 import { clientOf, servedAgents, textsOf } from './served-agents.ts';
 
 const USAGE = { inputTokens: 7, outputTokens: 3 };
@@ -41,12 +43,82 @@ describe('W20 responses', () => {
       ['user', 'Who?'],
     ];
     expect(served.model.requests.map(textsOf)).toEqual([conversation.slice(0, 1), conversation, conversation.slice(2)]);
-    const fork = openai.responses.create({ model: 'helper', input: 'x', previous_response_id: first.id });
-    await expect(fork).rejects.toMatchObject({ status: 400, code: 'previous_response_not_last' });
     await openai.responses.delete(second.id);
     await expect(openai.responses.retrieve(second.id)).rejects.toMatchObject({ status: 404, code: 'response_not_found' });
     const unkept = openai.responses.create({ model: 'helper', input: 'x', previous_response_id: second.id });
     await expect(unkept).rejects.toMatchObject({ status: 404, code: 'previous_response_not_found' });
+  });
+
+  it('W20 a response that is not the last of its conversation is gone on from in a branch, as often as one wants', async () => {
+    const served = await servedAgents(['Hello Ada.', 'Ada.', 'A branch.', 'Another.', 'Its end.'].map((text) => ({ text })));
+    const openai = await clientOf(served);
+    const say = (input: string, before?: string) =>
+      openai.responses.create({ model: 'helper', input, ...(before === undefined ? {} : { previous_response_id: before }) });
+    const first = await say('I am Ada');
+    const second = await say('Who?', first.id);
+    const fork = await say('How?', first.id);
+    await say('Why?', first.id);
+    await say('And then?', fork.id);
+    const begin = [
+      ['user', 'I am Ada'],
+      ['assistant', 'Hello Ada.'],
+    ];
+    expect(served.model.requests.slice(2).map(textsOf)).toEqual([
+      [...begin, ['user', 'How?']],
+      [...begin, ['user', 'Why?']],
+      [...begin, ['user', 'How?'], ['assistant', 'A branch.'], ['user', 'And then?']],
+    ]);
+    const stranger = await clientOf(served, { userId: 'bob' });
+    const theirs = stranger.responses.create({ model: 'helper', input: 'x', previous_response_id: first.id });
+    await expect(theirs).rejects.toMatchObject({ status: 404, code: 'previous_response_not_found' });
+    expect((await openai.responses.retrieve(second.id)).output_text).toBe('Ada.');
+  });
+
+  it('W20 a response whose turn waited for its calls and has gone on cannot be gone on from again, and says what to do', async () => {
+    const served = await servedAgents([{ calls: [{ name: 'weather', input: { city: 'Bern' } }] }, { text: 'Rain.' }]);
+    const openai = await clientOf(served);
+    const asked = { model: 'helper', tools: [WEATHER] };
+    const first = await openai.responses.create({ ...asked, input: 'How is it?' });
+    const [call] = first.output;
+    if (call?.type !== 'function_call') throw new Error('the program was not called');
+    const answer = (output: string) =>
+      openai.responses.create({
+        ...asked,
+        input: [{ type: 'function_call_output', call_id: call.call_id, output }],
+        previous_response_id: first.id,
+      });
+    expect((await answer('rain')).output_text).toBe('Rain.');
+    await expect(answer('sun')).rejects.toMatchObject({
+      status: 400,
+      code: 'previous_response_not_last',
+      message: expect.stringContaining('name its last response'),
+    });
+  });
+
+  it('W20 while nothing comes, a stream begins and says that it is there: the clients pass over that', async () => {
+    const { opened, open } = gate();
+    const clock = fakeClock(Date.now());
+    const hold = async () => (await opened, { text: 'at last' });
+    const served = await servedAgents([hold, hold], { clock });
+    const token = await served.token({ userId: 'ada' });
+    const json = { model: 'helper', input: 'hi', stream: true };
+    const begun = served.open('/v1/responses', { method: 'POST', token, json });
+    const openai = await clientOf(served, token);
+    const stream = openai.responses.create({ ...json, stream: true });
+    await until(() => served.model.requests.length === 2);
+    const { status, parts } = await passed(clock, begun); // before anything is said
+    expect(status).toBe(200);
+    const heard = async (): Promise<string> => {
+      let raw = '';
+      while (!raw.includes(': still here')) raw += String((await parts.next()).value);
+      return raw;
+    };
+    expect(await passed(clock, heard(), 5000)).toContain('event: response.created');
+    const events = passed(clock, stream);
+    open();
+    const seen = await eventsOf(await events);
+    expect(seen.map(({ type }) => type)).toContain('response.completed');
+    expect(seen.every(({ type }) => type.startsWith('response.'))).toBe(true);
   });
 
   it('W20 a streamed response has its events in order, and the last has it whole', async () => {

@@ -1,5 +1,6 @@
 import { OpenAI } from 'openai';
 import { type ModelRequest, scriptedModel, type ScriptedStep } from 'pith/testing';
+import { kernelCommands } from '../../../core/cli/index.ts';
 import { servedKernel } from '../http/served-kernel.ts';
 
 /** An agent with the tools `look` (which reads) and `change` (which a person approves); `ran` counts their calls. */
@@ -29,6 +30,7 @@ export async function servedAgents(steps: readonly ScriptedStep[], more: Paramet
   const served = await servedKernel({
     only: ['http', 'program_turns', 'openai_api', 'ag_ui'],
     model,
+    commands: kernelCommands,
     ...more,
     files: { ...FILES, ...more.files },
   });

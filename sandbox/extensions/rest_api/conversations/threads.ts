@@ -221,7 +221,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
   ];
 }
 
-function changingRoutes({ context, conversations, turns, threads }: ThreadPorts): readonly ApiRoute[] {
+function changingRoutes({ context, turns, threads }: ThreadPorts): readonly ApiRoute[] {
   return [
     apiRoute(
       {
@@ -245,9 +245,8 @@ function changingRoutes({ context, conversations, turns, threads }: ThreadPorts)
       },
       async ({ caller, params, body: { before, title }, signal }) => {
         const { id } = await threads.begun(params['id'] as string, caller);
-        const at = before === undefined ? null : await numberOf(conversations, id, before);
         const words: Readonly<Record<string, string[]>> = title === undefined ? {} : { title: [title] };
-        const asked = { userId: caller.userId, signal, ...(at === null ? {} : { options: { at } }) };
+        const asked = { userId: caller.userId, signal, ...(before === undefined ? {} : { options: { before } }) };
         const made = (await command(context, 'threads branch', { id, ...words }, asked)).values[0] as { thread: string; text?: string };
         return { status: 201, json: { id: made.thread, text: made.text ?? null } };
       },
@@ -352,24 +351,6 @@ async function idle(found: Promise<Conversation>, turns: LiveTurns): Promise<Con
       cure: 'stop it, or wait for its end',
     });
   return conversation;
-}
-
-/** Which of the person's messages has this `seq`, from 1. */
-async function numberOf(conversations: Remote<Conversations>, id: string, seq: number): Promise<number> {
-  let number = 0;
-  for (let after = -1; ;) {
-    const page = await conversations.messages(id, { after, limit: MOST });
-    for (const { role, text, seq: at } of page) {
-      if (role === 'user' && text.trim() !== '') number += 1;
-      if (at === seq && role === 'user') return number;
-    }
-    const last = page.at(-1)?.seq;
-    if (last === undefined || last >= seq) break;
-    after = last;
-  }
-  throw new PithError('message_unknown', `the conversation has no message ${seq} of yours`, {
-    cure: 'name the `seq` of a message of the user',
-  });
 }
 
 interface Asked {
