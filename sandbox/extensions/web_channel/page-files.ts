@@ -47,7 +47,7 @@ export class PageFiles {
 <link rel="stylesheet" href="/page/${style}">
 <script type="module" src="/page/${script}"></script>
 </head>
-<body><div id="page"></div><noscript>This page needs JavaScript.</noscript></body>
+<body><div id="page"><div class="page"><header class="bar"><strong class="brand">Pith</strong></header></div></div><noscript>This page needs JavaScript.</noscript></body>
 </html>
 `;
     return { status: 200, headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-cache' }, body };

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import axe from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
+import type { Clock } from 'pith';
 import type { ScriptedStep } from 'pith/testing';
 import { HttpUsers } from 'pith/http';
 import { apiKernel, type ApiKernel } from '../rest_api/api-kernel.ts';
@@ -25,7 +26,10 @@ let browser: Browser;
 export function describePage(name: string, tests: () => void): void {
   describe.skipIf(CHROMIUM === undefined)(`${name} in a browser (needs chromium)`, () => {
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+      browser = await chromium.launch({
+        executablePath: CHROMIUM ?? '',
+        args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-lcd-text'],
+      });
     });
     afterAll(() => browser.close());
     tests();
@@ -45,13 +49,19 @@ export interface PageOptions {
   readonly dark?: boolean;
   /** Of the sandbox, beside the skill. */
   readonly files?: Readonly<Record<string, string>>;
+  readonly clock?: Clock;
   /** Extensions beside those of the page. */
   readonly extensions?: readonly string[];
 }
 
 /** A page that nobody has opened yet. */
 export async function newPage({ width = 1280, dark = false }: Pick<PageOptions, 'width' | 'dark'> = {}): Promise<Omit<OpenPage, 'api'>> {
-  const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: dark ? 'dark' : 'light' });
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: dark ? 'dark' : 'light',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+  });
   onTestFinished(() => context.close());
   const page = await context.newPage();
   const faults: string[] = [];
@@ -62,10 +72,10 @@ export async function newPage({ width = 1280, dark = false }: Pick<PageOptions, 
 }
 
 /** The page in a browser, signed in as the person at the terminal. */
-export async function openPage({ script = [], files = {}, extensions = [], ...look }: PageOptions = {}): Promise<OpenPage> {
+export async function openPage({ script = [], files = {}, extensions = [], clock, ...look }: PageOptions = {}): Promise<OpenPage> {
   const ofSkills = ['skill_registry', 'skill_install', 'skill_proposals', 'skill_search'];
   const only = ['http', 'rest_api', 'web_channel', ...ofSkills, 'saved_skills', 'task_engine', 'scheduler', ...extensions];
-  const api = await apiKernel(script, { only, files: { 'skills/letters/SKILL.md': SKILL, ...files } });
+  const api = await apiKernel(script, { only, files: { 'skills/letters/SKILL.md': SKILL, ...files }, ...(clock && { clock }) });
   const { page, faults } = await newPage(look);
   await api.port();
   const users = api.pith.kernel.host.providers.remote('http', HttpUsers);

@@ -223,4 +223,62 @@ describePage('the chat', () => {
     await page.getByText('Of hills.').waitFor();
     expect(await page.getByText('Of fjords.').count()).toBe(0);
   });
+
+  it.each([
+    { width: 360, dark: true },
+    { width: 1440, dark: false },
+  ])('W10 the chat is used by keyboard alone at $width pixels, dark: $dark, without a violation of WCAG 2.2 AA', async (look) => {
+    const { page, faults } = await openPage({
+      script: [{ text: 'I look.', calls: [{ name: 'risk', input: {} }] }, { text: 'Done.' }],
+      ...look,
+    });
+    const tabTo = async (name: string): Promise<void> => {
+      const wanted = page
+        .getByRole('button', { name })
+        .or(page.getByRole('link', { name, exact: true }))
+        .first();
+      await wanted.waitFor();
+      for (let presses = 0; !(await wanted.evaluate((found) => found === found.ownerDocument.activeElement)); presses += 1) {
+        expect(presses).toBeLessThan(40);
+        await page.keyboard.press('Tab');
+      }
+    };
+    const holds = async (): Promise<void> => {
+      expect(await violations(page)).toEqual([]);
+      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(look.width);
+    };
+    await holds();
+    await page.keyboard.type('Do it'); // the message is where one begins
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'A question to you' }).waitFor();
+    await holds();
+    await tabTo('What the model sees');
+    await page.keyboard.press('Enter');
+    await page.getByText('System text').waitFor();
+    await holds();
+    await page.keyboard.press('Enter');
+    await page.getByText('System text').waitFor({ state: 'detached' });
+    await tabTo('Yes');
+    await page.keyboard.press('Enter');
+    await page.getByText('Done.').waitFor();
+    await tabTo('New conversation');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'What shall we do?' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('W10 something is drawn before the server has said who is there', async () => {
+    const { page } = await openPage();
+    const held = gate();
+    await page.route('**/api/me', async (route) => {
+      await held.opened;
+      await route.continue();
+    });
+    await page.goto(page.url(), { waitUntil: 'commit' });
+    await page.getByRole('banner').getByText('Pith').waitFor();
+    await until(async () => (await page.evaluate<number>("performance.getEntriesByName('first-paint').length")) === 1);
+    expect(await page.getByRole('textbox', { name: 'Message' }).count()).toBe(0);
+    held.open();
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+  });
 });

@@ -24,12 +24,19 @@ const VIEWS: readonly View[] = [
   { path: '/system', name: 'System', isForAdmins: true, load: async () => (await import('./system/system.tsx')).System },
 ];
 
-export function Page(): VNode | null {
+export function Page(): VNode {
   useEffect(() => {
     void begin().then(followEvents);
     watchAttention();
   }, []);
-  if (person.value === undefined) return null;
+  if (person.value === undefined)
+    return (
+      <div class="page">
+        <header class="bar">
+          <strong class="brand">Pith</strong>
+        </header>
+      </div>
+    );
   if (person.value === null) return <SignIn />;
   const view = VIEWS.find(({ path }) => place.value === path || place.value.startsWith(`${path}/`)) ?? VIEWS[0];
   return (

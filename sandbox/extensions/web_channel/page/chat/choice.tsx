@@ -67,7 +67,7 @@ export function ChoiceView({ choice, agentId }: ChoiceProps): VNode {
         onFocus={load}
         onChange={({ currentTarget }) => (choice.value = { ...choice.value, model: currentTarget.value })}
       >
-        <option value="">The agent’s model</option>
+        <option value="">Usual model</option>
         {known.map((id) => (
           <option key={id} value={id}>
             {id}

@@ -147,7 +147,7 @@ function CallView({ call: { id, name, input, result, line }, times }: CallProps)
       <summary>
         <span aria-hidden="true">{state}</span> {skill === null ? <code>{name}</code> : <SkillChip skill={skill} result={result} />}{' '}
         {result?.ok === false && <span>failed </span>}
-        <span class="muted">{line?.split('\n')[0] ?? briefly(input)}</span>
+        <span class="muted">{line?.split('\n')[0] ?? (skill === null ? briefly(input) : '')}</span>
       </summary>
       <Arguments input={input} />
       {result === null ? line !== undefined && <CodeBlock code={line} language="" /> : <Output value={result.output} />}
@@ -220,7 +220,10 @@ function skillIn(input: unknown): string | null {
   return found === undefined ? null : String(found);
 }
 
+/** In one line. */
 function briefly(input: unknown): string {
-  const text = JSON.stringify(input) ?? '';
-  return text === '{}' ? '' : text.length > 80 ? `${text.slice(0, 79)}…` : text;
+  const said = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).replaceAll(/\s+/gu, ' ');
+  const fields = typeof input === 'object' && input !== null && !Array.isArray(input) ? Object.entries(input) : null;
+  const text = fields === null ? said(input) : fields.map(([name, value]) => `${name}: ${said(value)}`).join(', ');
+  return text.length > 120 ? `${text.slice(0, 119)}…` : text;
 }
