@@ -2,20 +2,19 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
+import { followLink, place } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
+import type { Extension } from './extension.ts';
+import { ExtensionPage } from './extension-page.tsx';
 
-interface Extension {
-  readonly id: string;
-  readonly state: string;
-  readonly shipped: boolean;
-  readonly tier: string;
-  readonly version: string;
-  readonly generation: number;
-  readonly provides: readonly string[];
+/** All of them, or the one that the address names. */
+export function Extensions(): VNode {
+  const id = place.value.split('/')[3] ?? '';
+  return id === '' ? <List /> : <ExtensionPage key={id} id={decodeURIComponent(id)} />;
 }
 
-export function Extensions(): VNode {
+function List(): VNode {
   const [loaded, again] = useLoaded<readonly Extension[]>('/api/extensions', ({ data }) => data['kind'] === 'extension');
   const [error, setError] = useState<ApiError | null>(null);
   const reload = async (id: string): Promise<void> => {
@@ -30,7 +29,10 @@ export function Extensions(): VNode {
         {(loaded.value.value ?? []).map(({ id, state, shipped, tier, version, provides }) => (
           <tr key={id}>
             <td>
-              {id} <span class="muted">{version}</span>
+              <a href={`/system/extensions/${encodeURIComponent(id)}`} onClick={followLink}>
+                {id}
+              </a>{' '}
+              <span class="muted">{version}</span>
               {!shipped && <span class="chip">yours</span>}
             </td>
             <td class={state === 'failed' ? 'bad' : ''}>{state}</td>

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../server/loaded.ts';
+import { Cure } from './cure.tsx';
 
 interface Note {
   readonly severity: string;
@@ -55,13 +56,13 @@ export function Health(): VNode {
         {failed.map(({ id, message, cure }) => (
           <li key={id} class="bad">
             {id}: {message}
-            {cure !== undefined && <span class="muted"> — {cure}</span>}
+            {cure !== undefined && <Cure text={cure} done={again} />}
           </li>
         ))}
         {notes.map(({ severity, message, cure }, at) => (
           <li key={at} class={severity === 'error' ? 'bad' : severity === 'warning' ? 'warn' : ''}>
             {message}
-            {cure !== undefined && <span class="muted"> — {cure}</span>}
+            {cure !== undefined && <Cure text={cure} done={again} />}
           </li>
         ))}
       </ul>

@@ -1,0 +1,46 @@
+import type { VNode } from 'preact';
+import { Problem } from '../parts/problem.tsx';
+import { Table } from '../parts/table.tsx';
+import { useLoaded } from '../server/loaded.ts';
+
+interface Model {
+  readonly id?: string;
+  readonly server: string;
+  readonly problem?: string;
+}
+
+/** Which model answers and why, and what the connected servers have: each look asks them. */
+export function Models(): VNode {
+  const [chosen] = useLoaded<{ readonly ref: string; readonly why: string }>(
+    '/api/models/chosen',
+    ({ data }) => data['kind'] === 'extension',
+  );
+  const [loaded, again] = useLoaded<readonly Model[]>('/api/models?refresh=true', () => false);
+  const rows = loaded.value.value ?? [];
+  return (
+    <>
+      <Problem error={chosen.value.error ?? loaded.value.error} />
+      {chosen.value.value !== null && (
+        <p>
+          <code>{chosen.value.value.ref}</code> answers <span class="muted">({chosen.value.value.why})</span>
+        </p>
+      )}
+      <p>
+        <button type="button" onClick={again}>
+          Ask the servers again
+        </button>
+      </p>
+      {loaded.value.value !== null && rows.length === 0 && <p class="muted">No connected server lists a model.</p>}
+      {rows.length > 0 && (
+        <Table label="Models" columns={['Server', 'Model']}>
+          {rows.map(({ id, server, problem }) => (
+            <tr key={id ?? server}>
+              <td>{server}</td>
+              <td class={problem === undefined ? '' : 'bad'}>{problem ?? id}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </>
+  );
+}
