@@ -1,5 +1,35 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { describePage, openPage, violations } from './browser.ts';
+import { until } from '../../waiting.ts';
+import { describePage, openPage, type OpenPage, violations } from './browser.ts';
+
+/** Has settings of each kind, and asks for what nobody has agreed to. */
+const LIMITER = {
+  'extensions/limiter/manifest.yaml':
+    '{id: limiter, entrypoint: main.ts, provides: [tool], isolation: in_process, description: Limits., config: {places: [here]}}',
+  'extensions/limiter/main.ts': `import { z } from 'pith';
+export default class {
+  static config = z.strictObject({
+    most: z.int().min(1).max(9).default(3).describe('How many at most.'),
+    mode: z.enum(['slow', 'fast']).default('slow').describe('How.'),
+    strict: z.boolean().default(false).describe('Whether it is strict.'),
+    places: z.array(z.string()).default([]).describe('Where.'),
+    retry: z.strictObject({ pause: z.number().optional().describe('How long.') }).default({}),
+  });
+  constructor(context) { context.logger.warn('limits are set', { most: context.config.most }); }
+  getTools() { return []; }
+}
+`,
+  'pith.yaml': `default_agent: helper # answers
+# What is limited.
+extensions:
+  limiter:
+    most: 4 # for now
+    isolation: in_process
+`,
+};
+
+const settingsFile = ({ api }: OpenPage): string => `${api.pith.sandbox}/pith.yaml`;
 
 describePage('system', () => {
   it('W15 the graph of extensions is zoomed by buttons and keys, leads to each extension, and stands below it as a table', async () => {
@@ -15,12 +45,12 @@ describePage('system', () => {
     const [, , whole = 0] = await view();
     await graph.focus();
     await page.keyboard.press('+');
-    const [left = 0, , closer = 0] = await view();
-    expect(closer).toBeLessThan(whole);
+    await until(async () => ((await view())[2] ?? 0) < whole);
+    const [left = 0] = await view();
     await page.keyboard.press('ArrowRight');
-    expect((await view())[0]).toBeGreaterThan(left);
+    await until(async () => ((await view())[0] ?? 0) > left);
     await page.getByRole('button', { name: /^All of it/u }).click();
-    expect((await view())[2]).toBe(whole);
+    await until(async () => (await view())[2] === whole);
     const row = page.getByRole('row', { name: /^broken/u });
     expect(await row.getByRole('cell').allTextContents()).toEqual([expect.any(String), 'saved_skills', '', '', '']);
     expect(await page.getByRole('row', { name: /^rest_api/u }).textContent()).toContain('http (http.routes)');
@@ -28,5 +58,129 @@ describePage('system', () => {
     await graph.getByRole('link', { name: /^broken/u }).press('Enter');
     await page.getByRole('heading', { name: 'broken' }).waitFor();
     expect(faults).toEqual([]);
+  });
+
+  it('W15 settings of an extension are a form made from its schema, checked by field, written with the comments kept, and used at once', async () => {
+    const open = await openPage({ files: LIMITER });
+    const { page, faults } = open;
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByRole('link', { name: 'Extensions', exact: true }).click();
+    await page.getByRole('link', { name: 'limiter' }).click();
+    const most = page.getByLabel('most');
+    await most.waitFor();
+    expect([await most.inputValue(), await page.getByLabel('retry.pause').getAttribute('placeholder')]).toEqual(['4', '']);
+    expect(await page.getByText(/Set in .*pith\.yaml:5\./u).count()).toBe(1);
+    expect(await violations(page)).toEqual([]);
+    const save = page.getByRole('button', { name: 'Save' });
+    await most.evaluate((box) => box.removeAttribute('max')); // the server checks, whatever the browser lets pass
+    await most.fill('12');
+    await save.click();
+    await page
+      .getByRole('alert')
+      .getByText(/extensions\.limiter\.most' must be at most 9/u)
+      .waitFor();
+    expect([await most.getAttribute('aria-invalid'), readFileSync(settingsFile(open), 'utf8')]).toEqual(['true', LIMITER['pith.yaml']]);
+    await most.fill('7');
+    await page.getByLabel('mode').selectOption('fast');
+    await page.getByLabel('strict').selectOption('true');
+    await page.getByLabel('places').fill('there\nand here');
+    await page.getByLabel('retry.pause').fill('1.5');
+    await save.click();
+    await page
+      .getByRole('status')
+      .getByText(/^Written to sandbox\/pith\.yaml/u)
+      .waitFor();
+    expect(readFileSync(settingsFile(open), 'utf8')).toBe(`default_agent: helper # answers
+# What is limited.
+extensions:
+  limiter:
+    most: 7 # for now
+    isolation: in_process
+    mode: fast
+    strict: true
+    places:
+      - there
+      - and here
+    retry:
+      pause: 1.5
+`);
+    await until(async () => {
+      await page.getByRole('button', { name: 'Look again' }).click();
+      return (await page.getByText('{"most":7}').count()) > 0;
+    });
+    await most.fill('');
+    await save.click();
+    await until(() => !readFileSync(settingsFile(open), 'utf8').includes('most:'));
+    expect(faults.filter((fault) => !fault.includes('400'))).toEqual([]);
+  });
+
+  it('W15 settings of Pith itself are set on the page and by a program, refused where a person writes them by hand, and not over a change that was not seen', async () => {
+    const open = await openPage();
+    const { api, page } = open;
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByRole('link', { name: 'Settings', exact: true }).click();
+    await page.getByLabel('models.fast').fill('scripted/quick');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page
+      .getByRole('status')
+      .getByText(/^Written to/u)
+      .waitFor();
+    expect(readFileSync(settingsFile(open), 'utf8')).toContain('fast: scripted/quick');
+    expect(await violations(page)).toEqual([]);
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    const { json, headers } = await api.request('/api/settings', { token });
+    expect(json).toMatchObject({ id: null, values: { models: { fast: 'scripted/quick' } } });
+    const patch = (values: readonly string[], match?: string) =>
+      api.request('/api/settings', {
+        method: 'PATCH',
+        token,
+        json: { values: [...values] },
+        headers: match === undefined ? {} : { 'if-match': match },
+      });
+    expect(await patch(['admins=["eve"]'])).toMatchObject({ status: 403, json: { error: { code: 'not_allowed' } } });
+    expect(await patch(['quotas.logs=0'])).toMatchObject({ status: 400, json: { error: { code: 'config_invalid' } } });
+    expect(await patch(['effort=high'], headers['etag'])).toMatchObject({ status: 200 });
+    expect(await patch(['effort=low'], headers['etag'])).toMatchObject({ status: 412 });
+    expect(readFileSync(settingsFile(open), 'utf8')).toContain('effort: high');
+  });
+
+  it('W14 W15 models, MCP servers, agents with their tools and the log are shown, at 360 pixels and in the dark, without a violation', async () => {
+    const { page, faults } = await openPage({ width: 360, dark: true, extensions: ['mcp'] });
+    await page.getByRole('link', { name: 'System' }).click();
+    for (const [part, shown] of [
+      ['Models', /answers/u],
+      ['MCP servers', /No MCP servers/u],
+      ['Agents', /helper/u],
+      ['Graph', /solid: needs it/u],
+      ['Log', /From level/u],
+      ['Settings', /default_agent/u],
+      ['Health', /Model:/u],
+    ] as const) {
+      await page.getByRole('link', { name: part, exact: true }).click();
+      await page.getByText(shown).first().waitFor();
+      expect([part, await violations(page)]).toEqual([part, []]);
+      expect([part, (await page.evaluate<number>('document.documentElement.scrollWidth')) <= 360]).toEqual([part, true]);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  it('W15 what doctor says is cured by the button beside it, after a person saw what it does', async () => {
+    const asking = '{id: asking, entrypoint: main.ts, provides: [tool], permissions: {network: true}}';
+    const { page, faults } = await openPage({
+      files: {
+        'extensions/asking/manifest.yaml': asking,
+        'extensions/asking/main.ts': 'export default class { getTools() { return []; } }',
+      },
+    });
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByText('Model:').waitFor();
+    await page.getByRole('button', { name: 'Allow asking' }).click();
+    await page
+      .getByRole('dialog')
+      .getByText(/asking asks to/u)
+      .waitFor();
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await page.getByRole('button', { name: 'Allow asking' }).waitFor({ state: 'hidden' });
+    expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
   });
 });

@@ -29,9 +29,17 @@ const KNOWN: readonly Known[] = [
   { command: /pith jobs list()/, name: () => 'Work', leads: () => '/work' },
 ];
 
-/** What cures a problem, with a button where a command does; `done`: something was changed. */
-export function Cure({ text, done }: { readonly text: string; done(): void }): VNode {
+interface CureProps {
+  readonly message: string;
+  readonly cure?: string | undefined;
+  /** Something was changed. */
+  done(): void;
+}
+
+/** What cures a problem, with a button where a command of its text does. */
+export function Cure({ message, cure, done }: CureProps): VNode {
   const [error, setError] = useState<string | null>(null);
+  const text = `${message} ${cure ?? ''}`;
   const known = KNOWN.find(({ command }) => command.test(text));
   const id = known?.command.exec(text)?.[1] ?? '';
   const act = async (path: string): Promise<void> => {
@@ -46,8 +54,7 @@ export function Cure({ text, done }: { readonly text: string; done(): void }): V
   };
   return (
     <span class="muted">
-      {' '}
-      — {text}{' '}
+      {cure !== undefined && ` — ${cure}`}{' '}
       {known?.does !== undefined && (
         <button type="button" onClick={() => void act(known.does?.(id) ?? '')}>
           {known.name(id)}

@@ -56,13 +56,13 @@ export function Health(): VNode {
         {failed.map(({ id, message, cure }) => (
           <li key={id} class="bad">
             {id}: {message}
-            {cure !== undefined && <Cure text={cure} done={again} />}
+            <Cure message={message ?? ''} cure={cure} done={again} />
           </li>
         ))}
         {notes.map(({ severity, message, cure }, at) => (
           <li key={at} class={severity === 'error' ? 'bad' : severity === 'warning' ? 'warn' : ''}>
             {message}
-            {cure !== undefined && <Cure text={cure} done={again} />}
+            <Cure message={message} cure={cure} done={again} />
           </li>
         ))}
       </ul>

@@ -40,7 +40,7 @@ export function SettingsView({ extension }: SettingsProps): VNode {
     }
   };
   const message = error.value?.message ?? '';
-  const wrong = fields.filter(({ key }) => message.includes(`'${above}${key}'`) || message.includes(`'${above}${key}[`));
+  const wrong = fields.filter(({ key }) => message.includes(`${above}${key}'`) || message.includes(`${above}${key}[`));
   return (
     <form class="inputs settings" onSubmit={(event) => void save(event)}>
       {form.schema === null && <p class="muted">It runs in a process of its own: its settings are checked there when they are saved.</p>}
@@ -123,7 +123,6 @@ function Box({ field, text, set, shared }: BoxProps): VNode {
     );
   if (kind === 'list' || kind === 'json')
     return <textarea {...shared} rows={Math.min(8, text.split('\n').length + 1)} value={text} placeholder={preset} onInput={change} />;
-  return (
-    <input {...shared} {...(kind === 'number' ? { type: 'number', ...bounds } : {})} value={text} placeholder={preset} onInput={change} />
-  );
+  const box = { ...shared, value: text, placeholder: preset, onInput: change };
+  return kind === 'number' ? <input {...box} {...bounds} type="number" /> : <input {...box} />;
 }
