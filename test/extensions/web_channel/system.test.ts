@@ -1,5 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../../waiting.ts';
 import { describePage, openPage, type OpenPage, violations } from './browser.ts';
 
@@ -164,23 +164,25 @@ extensions:
     expect(faults).toEqual([]);
   });
 
-  it('W15 what doctor says is cured by the button beside it, after a person saw what it does', async () => {
-    const asking = '{id: asking, entrypoint: main.ts, provides: [tool], permissions: {network: true}}';
+  it('W15 what doctor finds is cured by the button beside it, where a command cures', async () => {
     const { page, faults } = await openPage({
       files: {
-        'extensions/asking/manifest.yaml': asking,
-        'extensions/asking/main.ts': 'export default class { getTools() { return []; } }',
+        'extensions/sick/manifest.yaml': '{id: sick, entrypoint: main.ts, provides: [tool]}',
+        'extensions/sick/main.ts': `const isReloaded = Reflect.has(globalThis, 'sickBefore');
+Reflect.set(globalThis, 'sickBefore', true);
+export default class {
+  getTools() { return []; }
+  findings() { return isReloaded ? [] : [{ severity: 'warning', code: 'sick', message: 'it is sick', cure: 'run: pith extensions reload sick' }]; }
+}
+`,
       },
     });
+    onTestFinished(() => void Reflect.deleteProperty(globalThis, 'sickBefore'));
     await page.getByRole('link', { name: 'System' }).click();
+    await page.getByRole('button', { name: 'Reload sick' }).press('Enter');
+    await page.getByText('it is sick').waitFor({ state: 'hidden' });
     await page.getByText('Model:').waitFor();
-    await page.getByRole('button', { name: 'Allow asking' }).click();
-    await page
-      .getByRole('dialog')
-      .getByText(/asking asks to/u)
-      .waitFor();
-    await page.getByRole('button', { name: 'Yes' }).click();
-    await page.getByRole('button', { name: 'Allow asking' }).waitFor({ state: 'hidden' });
-    expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
   });
 });

@@ -79,9 +79,11 @@ function ExtensionLink({ id }: { readonly id: string }): VNode {
 function Picture({ drawing }: { readonly drawing: Drawing }): VNode {
   const { width, height } = drawing;
   const all: Look = { x: width / 2, y: height / 2, zoom: 1 };
-  const look = useSignal(all);
+  /** null: all of it, whatever is drawn. */
+  const look = useSignal<Look | null>(null);
   const dragged = useSignal<Drag | null>(null);
-  const { x, y, zoom } = look.value;
+  const shown = look.value ?? all;
+  const { x, y, zoom } = shown;
   const size = { width: width / zoom, height: height / zoom };
   const set = (next: Look): void => {
     const within = (value: number, most: number): number => Math.min(Math.max(value, 0), most);
@@ -91,7 +93,7 @@ function Picture({ drawing }: { readonly drawing: Drawing }): VNode {
   const press = (key: string): void => {
     if (key === '+' || key === '=') set({ x, y, zoom: zoom * STEP });
     if (key === '-') set({ x, y, zoom: zoom / STEP });
-    if (key === '0') set(all);
+    if (key === '0') look.value = null;
     if (key === 'ArrowLeft' || key === 'ArrowRight') move(key === 'ArrowLeft' ? -1 : 1, 0);
     if (key === 'ArrowUp' || key === 'ArrowDown') move(0, key === 'ArrowUp' ? -1 : 1);
   };
@@ -117,14 +119,14 @@ function Picture({ drawing }: { readonly drawing: Drawing }): VNode {
       <svg
         role="group"
         aria-label="Graph of extensions; plus and minus zoom, arrows move"
-        tabIndex={0}
+        tabindex={0}
         viewBox={`${x - size.width / 2} ${y - size.height / 2} ${size.width} ${size.height}`}
         onKeyDown={(event) => {
           if (event.ctrlKey || event.metaKey || event.altKey || !KEYS.includes(event.key)) return;
           event.preventDefault();
           press(event.key);
         }}
-        onPointerDown={(event) => (dragged.value = { x: event.clientX, y: event.clientY, from: look.value })}
+        onPointerDown={(event) => (dragged.value = { x: event.clientX, y: event.clientY, from: shown })}
         onPointerMove={drag}
         onClickCapture={(event) => {
           const began = dragged.value;
