@@ -5,7 +5,7 @@ import type { Clock } from 'pith';
 export type Incoming = IncomingMessage;
 
 /** The time limit for a body: a slow one would keep its connection open for minutes. */
-export const BODY_MS = 30_000;
+const BODY_MS = 30_000;
 /** What is read and dropped of a body that is refused, so that its sender reads the answer before the connection ends. */
 const MOST_DROPPED = 1024 * 1024;
 const DROP_MS = 2000;
@@ -20,13 +20,16 @@ export async function readBody(incoming: Incoming, most: number, clock: Clock): 
   if (Number(incoming.headers['content-length'] ?? 0) > most) return 'too large';
   const parts: Uint8Array[] = [];
   let length = 0;
+  let isOver = false;
   return new Promise((resolve) => {
     const end = (result: Uint8Array | 'too large' | 'late' | 'gone'): void => {
+      if (isOver) return;
+      isOver = true;
       cancel();
       incoming.off('data', take).off('end', whole).off('error', gone).off('close', gone).pause();
       resolve(result);
     };
-    const cancel = clock.after(BODY_MS, () => end('late'));
+    const cancel = clock.after(BODY_MS, () => void setImmediate(() => end('late'))); // what has arrived while the process was busy is read first
     const take = (part: Uint8Array): void => {
       length += part.length;
       if (length > most) end('too large');

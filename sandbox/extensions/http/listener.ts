@@ -3,10 +3,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, v
 import type { AddressInfo } from 'node:net';
 import { plainAddress, plainRange, isWithin } from '@pith/address-ranges';
 import { codeOf, messageOf, PithError, type Clock, type Logger } from 'pith';
-import { BODY_MS, dropRest } from './body.ts';
+import { dropRest } from './body.ts';
 import type { Config } from './config.ts';
 import type { RouteAnswer } from './contract.ts';
 import { INTERNAL } from './failures.ts';
+import { limitHeaders } from './header-deadlines.ts';
 import type { Requests, Taken } from './requests.ts';
 import { SAFE_HEADERS } from './safety.ts';
 
@@ -47,15 +48,15 @@ export class Listener {
     signal.addEventListener('abort', () => cancel(), { once: true });
     const server = createServer(
       {
-        headersTimeout: config.header_seconds * 1000,
-        requestTimeout: config.header_seconds * 1000 + BODY_MS,
-        connectionsCheckingInterval: 1000,
+        headersTimeout: 0, // both are limited here
+        requestTimeout: 0,
         keepAlive: true, // so that a peer that vanished is noticed
         keepAliveInitialDelay: 30_000,
       },
       (incoming, outgoing) => void this.#handle(incoming, outgoing),
     );
     holdConnections(server, this.options);
+    limitHeaders(server, config.header_seconds * 1000, clock);
     await new Promise<void>((resolve, reject) => {
       const stop = (): void => {
         server.close(() => resolve());

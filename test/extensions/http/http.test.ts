@@ -436,6 +436,35 @@ describe('the listener of pith serve', () => {
     await until(() => said('4 in all')); // it is said once for each flood, and the first is over
   });
 
+  it('W32 nobody who has sent everything is cut off because the server was busy; who sends half is', async () => {
+    const clock = fakeClock(Date.now());
+    const { request, port } = await served({}, { clock });
+    expect((await request('/echo')).status).toBe(200);
+    const at = await port();
+    const open = async () => {
+      const socket = connect({ host: '127.0.0.1', port: at });
+      onTestFinished(() => void socket.destroy());
+      let said = '';
+      socket.on('error', () => undefined).on('data', (part) => (said += String(part)));
+      await once(socket, 'connect');
+      return { socket, said: () => said };
+    };
+    const head = (more = '') => `GET /health HTTP/1.1\r\nhost: localhost\r\n${more}`;
+    const [whole, half, again] = [await open(), await open(), await open()];
+    again.socket.write(`${head()}\r\n`);
+    await until(() => again.said().endsWith('ok'));
+    await request('/health'); // the server has accepted them all
+    whole.socket.write(`${head()}\r\n`);
+    half.socket.write(head());
+    await clock.advance(10_000); // as if the server had done something else for so long
+    await until(() => half.said().startsWith('HTTP/1.1 408 ') && half.socket.closed);
+    await until(() => whole.said().startsWith('HTTP/1.1 200 '));
+    again.socket.write(head()); // a second request of a connection is limited too
+    await passing(clock, () => again.said().includes('HTTP/1.1 408 '), 10_000);
+    whole.socket.write(`${head('connection: close\r\n')}\r\n`);
+    await until(() => whole.said().split('HTTP/1.1 200 ').length === 3);
+  });
+
   it('says that a port is taken, and listens once it is free', async () => {
     const clock = fakeClock(Date.now());
     const other = createServer().listen(0, '127.0.0.1');

@@ -158,6 +158,25 @@ describe('the commands', () => {
     });
   });
 
+  it('W12 resources lists the files beside a SKILL.md and prints one as an agent reads it, and nothing outside', async () => {
+    const box = await skillSandbox({
+      'sandbox/skills/raw/SKILL.md': skillText({ name: 'raw' }),
+      'sandbox/skills/raw/references/forms.md': 'Forms.\n',
+      'sandbox/skills/raw/evals/evals.yaml': 'triggers: []\n',
+      'sandbox/skills/other/SKILL.md': skillText({ name: 'other' }),
+    });
+    const resources = async (path?: string) =>
+      (await run(box, 'skills resources', { arguments: { id: 'raw', ...(path === undefined ? {} : { path }) }, json: true })).json;
+    expect(await resources()).toEqual({ id: 'raw', files: [{ path: 'references/forms.md', size: 7 }], total: 1, more: false });
+    expect(await resources('forms.md')).toMatchObject({ kind: 'text', path: 'references/forms.md', text: 'Forms.\n', parts: 1 });
+    for (const path of ['../other/SKILL.md', 'evals/evals.yaml', '/etc/passwd', 'nothing'])
+      await expect(resources(path)).rejects.toMatchObject({
+        code: 'not_found',
+        message: "that is not a readable resource of skill 'raw'",
+        cure: 'see: pith skills resources raw',
+      });
+  });
+
   it('S81 validate takes a folder of skills for all that lie below it', async () => {
     const box = await skillSandbox({
       'all/one/SKILL.md': skillText({ name: 'one' }),

@@ -147,6 +147,15 @@ describe('webhooks', () => {
     expect((await post(body, { 'x-hub-signature-256': `sha256=${hex}` }, again.address)).status).toBe(401);
     await kernel.as('ada', 'saved webhook require-signature greet --older yes'); // refused, and nothing is switched off
     expect((await kernel.as('ada', 'saved webhook require-signature greet')).json).toMatchObject({ legacy_signature: true });
+    // W13 What an allow list would admit is shown before it is saved.
+    expect((await kernel.as('ada', 'saved webhook allow greet 192.0.2.77/23 2001:db8::/126 198.51.100.7 --check')).json).toEqual({
+      admits: [
+        { range: '192.0.2.0/23', first: '192.0.2.0', last: '192.0.3.255' },
+        { range: '2001:db8::/126', first: '2001:db8::', last: '2001:db8::3' },
+        { range: '198.51.100.7', first: '198.51.100.7', last: '198.51.100.7' },
+      ],
+    });
+    expect((await kernel.as('ada', 'saved show greet')).json).toMatchObject({ webhook_ip_allowlist: '' });
     expect((await kernel.as('ada', 'saved webhook allow greet 192.0.2.0/24')).code).toBe(0);
     expect((await post(body, signed(again.signing_key, body, 'z'), again.address)).status).toBe(403);
     expect(await kernel.as('ada', 'saved webhook allow greet 300.1.1.1')).toMatchObject({

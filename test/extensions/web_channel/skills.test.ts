@@ -1,3 +1,5 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
 import { describePage, openPage, say, violations } from './browser.ts';
@@ -139,22 +141,22 @@ async function propose({ api }: Awaited<ReturnType<typeof openPage>>): Promise<v
 }
 
 describePage('trust and installation on the page', () => {
-  it('W12 a skill of the project is trusted after its files were shown, used, and no longer trusted', async () => {
-    const files = {
-      ...FILES,
-      '../.claude/skills/songs/SKILL.md': POEMS.replaceAll('poem', 'song'),
-      '../.claude/skills/songs/scripts/sing.sh': 'echo la\n',
-    };
-    const { page, faults } = await openPage({ files, extensions: EXTENSIONS });
+  it('W12 a skill of the project is no longer trusted, and trusted again after its files were shown', async () => {
+    const { api, page, faults } = await openPage({ files: FILES, extensions: EXTENSIONS });
+    const folder = path.join(api.pith.sandbox, '..', '.claude', 'skills', 'songs');
+    mkdirSync(path.join(folder, 'scripts'), { recursive: true });
+    writeFileSync(path.join(folder, 'SKILL.md'), POEMS.replaceAll('poem', 'song'));
+    writeFileSync(path.join(folder, 'scripts', 'sing.sh'), 'echo la\n');
     await openSkill(page, 'songs');
+    // The sandbox of a test is trusted with its project.
+    await page.getByRole('button', { name: 'Stop trusting it' }).press('Enter');
     await page.getByText('untrusted', { exact: true }).waitFor();
+    await page.getByText('you took its trust back').waitFor();
     await page.getByRole('button', { name: 'Trust', exact: true }).press('Enter');
     await page.getByRole('dialog').getByText('scripts/sing.sh').first().waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Yes' }).press('Enter');
     await page.getByText('offered', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Stop trusting it' }).press('Enter');
-    await page.getByText('untrusted', { exact: true }).waitFor();
     expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
   });
 
@@ -166,20 +168,30 @@ describePage('trust and installation on the page', () => {
     await page.getByLabel('From').fill(`${api.pith.sandbox}/elsewhere`);
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('far.example').first().waitFor();
+    await dialog.getByText('The scan found something serious: SKILL.md').waitFor();
     await page.getByRole('button', { name: 'Yes' }).press('Enter');
-    for (let more = true; more;) {
-      // Something serious is asked about once more.
-      const next = page.getByRole('link', { name: 'songs' }).or(page.getByRole('button', { name: 'Yes' }));
-      await next.first().waitFor();
-      more = await page.getByRole('button', { name: 'Yes' }).isVisible();
-      if (more) await page.getByRole('button', { name: 'Yes' }).press('Enter');
-    }
+    await page.getByRole('link', { name: 'songs' }).waitFor();
     await openSkill(page, 'songs');
     await page.getByRole('button', { name: 'Remove' }).press('Enter');
     await page.getByRole('button', { name: 'Yes' }).press('Enter');
     await page.getByRole('link', { name: 'songs' }).waitFor({ state: 'hidden' });
     expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
+  });
+});
+
+describePage('switches of skills on the page', () => {
+  it('W12 a skill is switched off in the settings, and on again', async () => {
+    const { api, page, faults } = await openPage({ files: { 'skills/poems/SKILL.md': POEMS } });
+    await openSkill(page, 'poems');
+    await page.getByRole('button', { name: 'Switch off' }).press('Enter');
+    await page.getByText('disabled', { exact: true }).waitFor();
+    await page.getByText('it is listed under skills.disabled').waitFor();
+    expect(readFileSync(path.join(api.pith.sandbox, 'pith.yaml'), 'utf8')).toMatch(/disabled:\s+- poems/u);
+    await page.getByRole('button', { name: 'Switch on' }).press('Enter');
+    await page.getByText('offered', { exact: true }).waitFor();
+    expect(readFileSync(path.join(api.pith.sandbox, 'pith.yaml'), 'utf8')).not.toContain('poems');
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
   });
 });
 
@@ -229,13 +241,7 @@ describePage('proposals on the page', () => {
     await page.keyboard.press('n');
     await page.getByText('rejected', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'poems' }).click();
-    await page
-      .getByRole('heading', { name: 'Why it was rejected' })
-      .waitFor({ timeout: 5000 })
-      .catch(async () => {
-        await page.screenshot({ path: '/tmp/w/B4-x.png' });
-        console.log(faults, await page.content());
-      });
+    await page.getByRole('heading', { name: 'Why it was rejected' }).waitFor();
     await page.getByText('no, you may not').waitFor();
     await page.getByRole('button', { name: 'Open it again' }).press('Enter');
     await page.getByRole('button', { name: 'Approve' }).waitFor();

@@ -24,14 +24,17 @@ interface Changes {
 }
 
 /** The accepted versions of a skill: what changed, and the way back. */
-export function History({ path }: { readonly path: string }): VNode {
+export function History({ path, changed }: { readonly path: string; changed(): void }): VNode {
   const [loaded, again] = useLoaded<readonly Version[]>(`${path}/history`, changesSkills);
   const [compared, setCompared] = useState<number | null>(null);
   const { error, isBusy, attempt } = useAttempt();
   const versions = loaded.value.value ?? [];
   const newest = versions[0]?.number;
   const goBack = (number: number) => (): void =>
-    void attempt(() => change('POST', `${path}/rollback`, { version: String(number) })).then(again);
+    void attempt(() => change('POST', `${path}/rollback`, { version: String(number) })).then(() => {
+      again();
+      changed();
+    });
   return (
     <>
       <Problem error={error ?? loaded.value.error} />

@@ -15,6 +15,7 @@ import { Findings } from './findings.tsx';
 import { History } from './history.tsx';
 import { Resources, useResource } from './resources.tsx';
 import { changesSkills, type Finding, type Skill } from './skill.ts';
+import { Switch } from './switch.tsx';
 import { Use } from './use.tsx';
 
 interface WholeSkill extends Skill {
@@ -85,7 +86,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
           <Section title="Measured">{() => <Measured skill={skill} />}</Section>
         </>
       )}
-      <Section title="History">{() => <History path={path} />}</Section>
+      <Section title="History">{() => <History path={path} changed={again} />}</Section>
     </main>
   );
 }
@@ -137,6 +138,7 @@ function Actions({ skill, path, again }: ActionsProps): VNode {
             </button>
           </>
         )}
+        <Switch skill={skill} again={again} />
         {isOwn && skill.state !== 'draft' && (
           <button
             type="button"
