@@ -60,7 +60,7 @@ function fieldOf(key: string, schema: Schema, { value, where }: Pick<Field, 'val
   return { key, kind, choices: choices.map(String), description, fallback, value: where === null ? undefined : value, where, bounds };
 }
 
-/** As its box shows it; empty: nothing is set. */
+/** What its box shows; empty: nothing is set. */
 export function textOf({ kind }: Pick<Field, 'kind'>, value: unknown): string {
   if (value === undefined || value === null) return '';
   if (kind === 'list') return (value as readonly unknown[]).join('\n');
