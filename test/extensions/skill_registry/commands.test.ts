@@ -84,6 +84,7 @@ describe('the commands', () => {
         state: 'offered',
         tokens: 2,
         version: '1.2.0',
+        tags: [],
         diagnostics: [
           expect.objectContaining({
             severity: 'warning',
