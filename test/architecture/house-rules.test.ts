@@ -63,6 +63,7 @@ describe('house rules', () => {
       'packages/guarded-fetch/tunnel.ts': 'the way of the guard through a proxy',
       'core/process/child-main.ts': 'a socket over an inherited descriptor, which connects to nothing',
       'sandbox/extensions/http/body.ts': 'the type of a request that has arrived',
+      'sandbox/extensions/http/header-deadlines.ts': 'the type of a server that listens',
       'sandbox/extensions/http/listener.ts': 'the server of `pith serve`: it sends nothing by itself',
       'sandbox/extensions/mcp/log-in.ts': 'a server on loopback that takes one answer: it sends nothing',
     };

@@ -63,7 +63,7 @@ export function approvalRoutes({ conversations, turns }: ThreadPorts): readonly 
   ];
 }
 
-/** The place of an open question among the others, oldest first: also once it is answered. */
+/** The place of a question among the others, oldest first. It stays the same once the question is answered. */
 function placeOf({ createdAt, id }: { readonly createdAt: number; readonly id: string }): string {
   return `${String(createdAt).padStart(16, '0')}-${id}`;
 }
