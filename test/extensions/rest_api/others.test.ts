@@ -1,3 +1,4 @@
+import { ChannelProvider } from 'pith';
 import { RouteProvider } from 'pith/http';
 import { expect, it } from 'vitest';
 import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
@@ -18,7 +19,10 @@ it('W5 each route with an id answers somebody else, also an administrator who do
   await api.request(`/api/threads/${thread}/messages`, { method: 'POST', token: ann, json: { text: 'go' } });
   const { approvals } = (await api.request('/api/approvals', { token: ann })).json as { approvals: { id: string }[] };
   const empty = await api.thread(ann);
-  const theirs = { threads: [thread, empty], approvals: [approvals[0]?.id ?? ''] };
+  const notice = await api.pith.kernel.host.providers
+    .remote('rest_api', ChannelProvider)
+    ?.deliver({ kind: 'bell', text: 'For Ann', userId: 'ann' }, 'web');
+  const theirs = { threads: [thread, empty], approvals: [approvals[0]?.id ?? ''], notices: [notice ?? ''] };
   const provider = api.pith.kernel.host.providers.remote('rest_api', RouteProvider);
   // What commands answer is tested beside them.
   const commands = new Set(COMMAND_ROUTES.map(({ method, path }) => `${method} ${path}`));
@@ -43,7 +47,7 @@ it('W5 each route with an id answers somebody else, also an administrator who do
   }
   for (const token of others) {
     expect((await api.request('/api/threads', { token })).json).toEqual({ threads: [], cursor: null });
-    expect((await api.request('/api/approvals', { token })).json).toEqual({ approvals: [] });
+    expect((await api.request('/api/approvals', { token })).json).toEqual({ approvals: [], cursor: null });
   }
   expect((await api.request(`/api/threads/${thread}?all=true`, { token: others[1] })).status).toBe(200);
   expect((await api.request('/api/threads?all=true', { token: others[1] })).json).toMatchObject({
