@@ -239,6 +239,7 @@ describePage('proposals on the page', () => {
     await page.getByLabel('Why it is rejected').fill('no, you may not');
     await page.keyboard.press('Tab');
     await page.keyboard.press('n');
+    await page.getByRole('heading', { name: 'Proposals', exact: true }).waitFor(); // it goes there by itself
     await page.getByText('rejected', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'poems' }).click();
     await page.getByRole('heading', { name: 'Why it was rejected' }).waitFor();

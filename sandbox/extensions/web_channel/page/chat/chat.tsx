@@ -151,8 +151,8 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
           {notice}
         </p>
       ))}
-      {questions.value.map((question) => (
-        <QuestionView key={question.id} question={question} conversation={conversation} />
+      {questions.value.map((question, at) => (
+        <QuestionView key={question.id} question={question} conversation={conversation} takesKeys={at === 0} />
       ))}
       {thread.value?.state === 'cut_off' && (
         <p class="warn">

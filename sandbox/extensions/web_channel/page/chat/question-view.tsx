@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { ApiError } from '../server/api.ts';
@@ -17,26 +17,40 @@ const KEYS: Readonly<Record<Answer, readonly [key: string, words: string, means:
 /** Lines that are shown at once. */
 const LONG = 25;
 
-export function QuestionView({ question, conversation }: { readonly question: Question; readonly conversation: Conversation }): VNode {
+interface QuestionViewProps {
+  readonly question: Question;
+  readonly conversation: Conversation;
+  /** Whether keys answer it: of several questions one at a time. */
+  readonly takesKeys: boolean;
+}
+
+export function QuestionView({ question, conversation, takesKeys }: QuestionViewProps): VNode {
   const [error, setError] = useState<ApiError | null>(null);
   const [reason, setReason] = useState('');
   const [isWhole, setWhole] = useState(false);
+  const isAnswering = useRef(false);
   const why = useRef<HTMLInputElement>(null);
   const details = question.details ?? JSON.stringify(question.input, null, 2);
   const isLong = details.split('\n').length > LONG;
   const answer = async (choice: Answer): Promise<void> => {
+    if (isAnswering.current) return;
+    isAnswering.current = true;
     try {
       await conversation.answer(question, choice, choice === 'no' ? reason.trim() : '');
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       setError(error);
+    } finally {
+      isAnswering.current = false;
     }
   };
-  useEffect(() => {
+  // At once with what is drawn: a key answers what its person sees.
+  useLayoutEffect(() => {
+    if (!takesKeys) return undefined;
     const press = (event: KeyboardEvent): void => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
       const choice = question.answers.find((each) => KEYS[each][0] === event.key.toLowerCase());
-      if (isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
+      if (isTyping || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]') !== null) return;
       if (event.key === 'e') why.current?.focus();
       else if (event.key === 'v' && isLong) setWhole(!isWhole);
       else if (choice !== undefined) void answer(choice);
@@ -58,7 +72,7 @@ export function QuestionView({ question, conversation }: { readonly question: Qu
       </div>
       {isLong && (
         <button type="button" class="quiet" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
-          View all <kbd>v</kbd>
+          View all {takesKeys && <kbd>v</kbd>}
         </button>
       )}
       {question.covers !== null && <p class="muted">Always covers: {question.covers}</p>}
@@ -71,16 +85,16 @@ export function QuestionView({ question, conversation }: { readonly question: Qu
             title={KEYS[choice][2]}
             onClick={() => void answer(choice)}
           >
-            {KEYS[choice][1]} <kbd>{KEYS[choice][0]}</kbd>
+            {KEYS[choice][1]} {takesKeys && <kbd>{KEYS[choice][0]}</kbd>}
           </button>
         ))}
         <input
           ref={why}
           class="wide"
           value={reason}
-          placeholder="Why not? The agent reads it (e)"
+          placeholder={`Why not? The agent reads it${takesKeys ? ' (e)' : ''}`}
           aria-label="Why not"
-          aria-keyshortcuts="e"
+          aria-keyshortcuts={takesKeys ? 'e' : undefined}
           onInput={({ currentTarget }) => setReason(currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && reason.trim() !== '') void answer('no');

@@ -52,7 +52,7 @@ export function RunPage({ id }: { readonly id: string }): VNode {
       <Problem error={error} />
       {run.error !== null && <p role="alert">{run.error.message}</p>}
       {run.output !== null && <Markdown text={run.output} />}
-      {run.started_at !== null && (
+      {(run.steps > 0 || hasEnded(run)) && (
         <section>
           <h2>Timeline</h2>
           <Timeline threadId={run.thread} />

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
 import { Difference } from '../parts/difference.tsx';
@@ -173,7 +173,8 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
   };
   const approve = (): void => void decide('approve', { digest: review.digest, ...(isWorse ? { despite_evals: true } : {}) });
   const reject = (): void => void decide('reject', reason.trim() === '' ? {} : { why: [reason.trim()] });
-  useEffect(() => {
+  // At once with what is drawn: a key acts on what its person sees.
+  useLayoutEffect(() => {
     const press = (event: KeyboardEvent): void => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
       if (isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
