@@ -281,4 +281,29 @@ describePage('the chat', () => {
     held.open();
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
   });
+
+  it('W11 a slash does what it does in a terminal: commands of the conversation, skills by name, and nothing unknown is sent', async () => {
+    const { api, page, faults } = await openPage({ script: [{ text: 'Hello.' }, { text: 'As the skill says.' }] });
+    await say(page, 'Hi');
+    await page.getByText('Hello.').waitFor();
+    await say(page, '/compat');
+    await page.getByText('/compat is not a command, a recipe or a skill').waitFor();
+    expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('/compat');
+    await page.getByRole('textbox', { name: 'Message' }).fill('');
+    await page.getByRole('textbox', { name: 'Message' }).pressSequentially('/ren');
+    await page.getByRole('option', { name: /\/rename/u }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('Greetings');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Greetings' }).waitFor();
+    await say(page, '/letters to my aunt');
+    await page.getByText('As the skill says.').waitFor();
+    expect(JSON.stringify(api.model.requests.at(-1))).toContain('Use the skill `letters`: to my aunt');
+    await say(page, '/branch');
+    await page.getByText('the conversation that it branched from').waitFor();
+    await say(page, '/new');
+    await page.getByRole('heading', { name: 'What shall we do?' }).waitFor();
+    expect(api.model.requests).toHaveLength(2);
+    expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]); // no recipe of that name
+  });
 });

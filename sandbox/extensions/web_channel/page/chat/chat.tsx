@@ -12,6 +12,7 @@ import { type Figures, useFigures, usedText } from './figures.ts';
 import { QuestionView } from './question-view.tsx';
 import { Scrolled } from './scrolled.tsx';
 import type { Live, Message } from './shapes.ts';
+import { runSlashCommand } from './slash-commands.ts';
 import { OpenStep } from './step.tsx';
 import { ThreadActions } from './thread-actions.tsx';
 import { ThreadList } from './thread-list.tsx';
@@ -40,9 +41,11 @@ function NewConversation(): VNode {
     <main class="conversation">
       <div class="scrolled start">
         <h1>What shall we do?</h1>
-        <p class="muted">Write to an agent. A slash names a recipe, @ an agent; files come by drag, paste or choice.</p>
+        <p class="muted">
+          Write to an agent. A slash names a command, a recipe or a skill, @ an agent; files come by drag, paste or choice.
+        </p>
       </div>
-      <Composer isBusy={false} draft="" send={send} stop={() => undefined}>
+      <Composer isBusy={false} draft="" send={send} command={(text) => runSlashCommand(text, null)} stop={() => undefined}>
         <ChoiceView choice={choice} agentId={null} />
       </Composer>
     </main>
@@ -104,7 +107,13 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
       <Scrolled conversation={conversation} figures={figures} onEdit={(message) => void edit(message)}>
         <Current conversation={conversation} />
       </Scrolled>
-      <Composer isBusy={isBusy.value} draft={draft.value} send={send} stop={() => void conversation.stop()}>
+      <Composer
+        isBusy={isBusy.value}
+        draft={draft.value}
+        send={send}
+        command={(text) => runSlashCommand(text, conversation)}
+        stop={() => void conversation.stop()}
+      >
         <ChoiceView choice={choice} agentId={thread.value?.agentId ?? null} />
       </Composer>
     </main>

@@ -1,4 +1,5 @@
-import { read } from '../server/api.ts';
+import { ApiError, read } from '../server/api.ts';
+import { SLASH_COMMANDS } from './slash-commands.ts';
 
 /** What can be completed at the end of a text. */
 export interface Completion {
@@ -12,21 +13,26 @@ interface Recipe {
   readonly state: string;
 }
 
+interface Skill {
+  readonly id: string;
+  readonly description: string;
+}
+
 interface Agent {
   readonly id: string;
   readonly description: string;
 }
 
 let recipes: Promise<readonly Recipe[]> | null = null;
+let skills: Promise<readonly Skill[]> | null = null;
 let agents: Promise<readonly Agent[]> | null = null;
 
-/** Recipes after a slash at the beginning, agents after an @. Empty where nothing fits. */
+/** Commands, recipes and skills after a slash at the beginning, agents after an @. Empty where nothing fits. */
 export async function completionsOf(text: string): Promise<readonly Completion[]> {
   const [, slash] = /^\/([\w-]*)$/u.exec(text) ?? [];
   if (slash !== undefined) {
-    recipes ??= read<readonly Recipe[]>('/api/recipes').catch(() => []);
-    const usable = (await recipes).filter(({ state, name }) => state === 'usable' && name.startsWith(slash));
-    return usable.map(({ name, description }) => ({ value: `/${name} `, about: description }));
+    const named = [...SLASH_COMMANDS.map(({ name, about }) => ({ name, about })), ...(await usableRecipes()), ...(await readableSkills())];
+    return named.filter(({ name }) => name.startsWith(slash)).map(({ name, about }) => ({ value: `/${name} `, about }));
   }
   const [, before = '', at] = /^(.*(?:^|\s))@([\w-]*)$/su.exec(text) ?? [];
   if (at === undefined) return [];
@@ -35,11 +41,24 @@ export async function completionsOf(text: string): Promise<readonly Completion[]
   return named.map(({ id, description }) => ({ value: `${before}@${id} `, about: description }));
 }
 
-/** What a message that begins with a recipe says in full; the text itself where it names none. */
+async function usableRecipes() {
+  recipes ??= read<readonly Recipe[]>('/api/recipes').catch(() => []);
+  return (await recipes).filter(({ state }) => state === 'usable').map(({ name, description }) => ({ name, about: description }));
+}
+
+async function readableSkills() {
+  skills ??= read<readonly Skill[]>('/api/skills').catch(() => []); // they are the model's to find, too
+  return (await skills).map(({ id, description }) => ({ name: id, about: description }));
+}
+
+/** What a message that begins with the name of a recipe or of a skill says in full. Rejects with `ApiError` where it is neither. */
 export async function expanded(text: string): Promise<string> {
   const [, name, rest = ''] = /^\/([\w-]+)(?:\s+(.*))?$/su.exec(text) ?? [];
-  if (name === undefined) return text;
+  if (name === undefined) return text.trim();
   const query = new URLSearchParams({ message: 'true', ...(rest === '' ? {} : { text: rest }) });
   const shown = await read<{ readonly text?: string }>(`/api/recipes/${encodeURIComponent(name)}?${query}`).catch(() => null); // no recipe
-  return shown?.text ?? text;
+  if (shown?.text !== undefined) return shown.text;
+  if ((await readableSkills()).some((skill) => skill.name === name)) return `Use the skill \`${name}\`${rest === '' ? '.' : `: ${rest}`}`;
+  const cure = 'type / to see what there is, or begin with a space to send it as it is';
+  throw new ApiError({ status: 0, code: 'command_unknown', message: `/${name} is not a command, a recipe or a skill`, cure, answer: {} });
 }

@@ -11,6 +11,8 @@ interface ComposerProps {
   /** What is written in it first. */
   readonly draft: string;
   send(message: { readonly text: string; readonly attachments?: readonly Attachment[] }): Promise<void>;
+  /** Does what a slash command says. False: the text begins with none. */
+  command(text: string): Promise<boolean>;
   stop(): void;
   /** Beside its buttons. */
   readonly children?: ComponentChildren;
@@ -19,7 +21,7 @@ interface ComposerProps {
 const MOST_COMPLETIONS = 8;
 
 /** Where a message is written. Enter sends; Shift and Enter begin a line. Files come by paste, drop and choice. */
-export function Composer({ isBusy, draft, send, stop, children }: ComposerProps): VNode {
+export function Composer({ isBusy, draft, send, command, stop, children }: ComposerProps): VNode {
   const text = useSignal(draft);
   const files = useSignal<readonly Attachment[]>([]);
   const error = useSignal<Pick<ApiError, 'message' | 'cure'> | null>(null);
@@ -68,11 +70,12 @@ export function Composer({ isBusy, draft, send, stop, children }: ComposerProps)
     }
   };
   const submit = async (): Promise<void> => {
-    const said = text.value.trim();
+    const said = text.value.trimEnd();
     if (said === '') return;
     const attachments = files.value;
     [text.value, files.value, error.value, completions.value] = ['', [], null, []];
     try {
+      if (await command(said)) return void (files.value = attachments);
       await send({ text: await expanded(said), ...(attachments.length === 0 ? {} : { attachments }) });
     } catch (wrong) {
       if (!(wrong instanceof ApiError)) throw wrong;
