@@ -55,6 +55,35 @@ describePage('the page', () => {
     expect(await page.locator('details.call').count()).toBe(1);
   });
 
+  it('U10 W6 W11 a key answers one question, the oldest, however many are open', async () => {
+    const { page, faults } = await openPage({
+      files: {
+        'extensions/pair/manifest.yaml': '{id: pair, entrypoint: main.ts, provides: [tool]}',
+        'extensions/pair/main.ts': `import { defineTool, z } from 'pith';
+export default class {
+  getTools() {
+    const input = z.object({ of: z.string() });
+    return [defineTool({ name: 'half', description: 'Does one half.', input, needsApproval: true, runsAgent: true, execute: async ({ of }) => of })];
+  }
+}
+`,
+        'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [pair] }\n',
+      },
+      script: [{ calls: ['one', 'two'].map((of) => ({ name: 'half', input: { of } })) }, { text: 'Both are answered.' }],
+    });
+    await say(page, 'Do both');
+    const questions = page.getByRole('region', { name: 'A question to you' });
+    await questions.nth(1).waitFor();
+    await page.getByRole('log').focus();
+    await page.keyboard.press('n');
+    await questions.nth(1).waitFor({ state: 'detached' });
+    expect(await questions.count()).toBe(1);
+    await page.keyboard.press('y');
+    await page.getByText('Both are answered.').waitFor();
+    expect(await page.locator('details.call.failed').count()).toBe(1);
+    expect(faults).toEqual([]);
+  });
+
   it('W7 W31 script, links and images in skills and answers do nothing', async () => {
     const { page, faults } = await openPage({
       script: [{ text: 'See <script>window.harmed=1</script> [it](javascript:window.harmed=1) ![x](https://far.example/x.png)' }],

@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import { describePage, openPage, say } from './browser.ts';
+
+const HARM = '<img src="https://far.example/x.png" onerror="window.harmed = 1"><script>window.harmed = 1</script>';
+const LINK = `[here](javascript:window.harmed=1) [there](data:text/html,<script>window.harmed=1</script>)`;
+
+/** A tool, its title, its result and its error, and a notice, all of which try to run something. */
+const files = {
+  'extensions/evil/manifest.yaml': '{id: evil, entrypoint: main.ts, provides: [tool], events: {publishes: [notify]}}',
+  'extensions/evil/main.ts': `import { defineTool, toolError, toolResult, z } from 'pith';
+const HARM = ${JSON.stringify(HARM)};
+export default class {
+  constructor(context) { this.context = context; }
+  getTools() {
+    const tool = (name, execute) => defineTool({ name, description: HARM, input: z.object({ text: z.string() }), needsApproval: () => ({ summary: HARM, text: HARM }), present: () => HARM, execute });
+    const good = async ({ text }) => {
+      await this.context.events.publish('notify', { v: 1, kind: 'bell', text: HARM, userId: 'local', target: null, threadId: null });
+      return toolResult({ html: HARM, text }, { title: HARM });
+    };
+    return [tool('good', good), tool('bad', async () => toolError('bad', HARM))];
+  }
+}
+`,
+  'agents/helper/manifest.yaml': `id: helper\nname: ${JSON.stringify(HARM)}\nagent: { uses_tools: [evil] }\n`,
+};
+
+describePage('texts that try to run something', () => {
+  it('W7 W31 nothing runs of titles, names of files, tools, results, errors, questions and notices, and nothing is asked of others', async () => {
+    const { page, faults } = await openPage({
+      files,
+      script: [
+        { calls: [{ name: 'good', input: { text: HARM } }] },
+        { calls: [{ name: 'bad', input: { text: HARM } }] },
+        { text: `${LINK} ${HARM}` },
+      ],
+    });
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: `${HARM.replaceAll('/', '_')}.txt`, mimeType: 'text/plain', buffer: Buffer.from(HARM) });
+    await say(page, HARM);
+    for (const _ of [1, 2]) {
+      await page.getByRole('region', { name: 'A question to you' }).waitFor();
+      await page.getByRole('button', { name: 'Yes y', exact: true }).click();
+      await page.getByRole('region', { name: 'A question to you' }).waitFor({ state: 'detached' });
+    }
+    await page.getByText('here').first().waitFor();
+    for (const call of await page.locator('details.call summary').all()) await call.click();
+    await page.getByRole('button', { name: 'What the model sees' }).click();
+    await page.getByRole('button', { name: 'Dismiss' }).waitFor();
+    for (const text of ['here', 'there']) await page.locator('.markdown').getByText(text, { exact: true }).first().click();
+    await page.getByText('More', { exact: true }).click();
+    await page.getByRole('link', { name: 'Timeline' }).click();
+    await page.getByRole('row', { name: /good/u }).first().waitFor();
+    expect(await page.evaluate(() => (globalThis as { harmed?: number }).harmed)).toBeUndefined();
+    expect(await page.locator('main img[src^="https"], main script, a[href^="javascript"], a[href^="data"]').count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+});
