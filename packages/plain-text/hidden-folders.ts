@@ -6,8 +6,12 @@ export function hiddenFolders(folders: Readonly<Record<string, string | null>>):
   const known = Object.entries(folders).filter((entry): entry is [string, string] => entry[1] !== null && entry[1].length > 1);
   const longestFirst = known.toSorted(([, a], [, b]) => b.length - a.length);
   const shortest = longestFirst.at(-1)?.[1].length ?? Infinity;
+  // `/home/ann` is no part of `/home/anna`.
+  const patterns = longestFirst.map(
+    ([name, folder]) => [name, new RegExp(`${folder.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&')}(?![\\w-]|\\.\\w)`, 'gu')] as const,
+  );
   const hidden = (text: string): string =>
-    text.length < shortest ? text : longestFirst.reduce((shown, [name, folder]) => shown.replaceAll(folder, name), text);
+    text.length < shortest ? text : patterns.reduce((shown, [name, pattern]) => shown.replace(pattern, () => name), text);
   const walk = (value: unknown): unknown => {
     if (typeof value === 'string') return hidden(value);
     if (Array.isArray(value)) return value.map(walk);
