@@ -10,6 +10,7 @@ import { embed } from './embed.ts';
 import { durableEvents } from './events.ts';
 import { jobs } from './jobs.ts';
 import { codeIndexing } from './kernel-boot.ts';
+import { lists } from './lists.ts';
 import { load } from './load.ts';
 import { loop } from './loop.ts';
 import type { Bench } from './measure.ts';
@@ -34,6 +35,7 @@ const BENCHES: Readonly<Record<string, Bench>> = {
   jobs,
   streaming,
   load,
+  lists,
   process: processTier,
 };
 
