@@ -6,9 +6,10 @@ export function hiddenFolders(folders: Readonly<Record<string, string | null>>):
   const known = Object.entries(folders).filter((entry): entry is [string, string] => entry[1] !== null && entry[1].length > 1);
   const longestFirst = known.toSorted(([, a], [, b]) => b.length - a.length);
   const shortest = longestFirst.at(-1)?.[1].length ?? Infinity;
-  // `/home/ann` is no part of `/home/anna`.
+  // `/home/ann` is not a part of `/home/anna`, nor `/app` one of `https://here/app`.
   const patterns = longestFirst.map(
-    ([name, folder]) => [name, new RegExp(`${folder.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&')}(?![\\w-]|\\.\\w)`, 'gu')] as const,
+    ([name, folder]) =>
+      [name, new RegExp(`(?<![\\w.-])${folder.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&')}(?![\\w-]|\\.\\w)`, 'gu')] as const,
   );
   const hidden = (text: string): string =>
     text.length < shortest ? text : patterns.reduce((shown, [name, pattern]) => shown.replace(pattern, () => name), text);

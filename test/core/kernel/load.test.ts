@@ -351,6 +351,7 @@ describe('what keeps an extension from loading', () => {
         description: 'Greets',
         first: null,
         hidden: false,
+        opening: '',
       },
     ]);
     const [command] = await (

@@ -49,3 +49,16 @@ it('W3 W31 no GET route answers with a path of the machine, whatever is asked fo
   expect(found).toEqual([]);
   expect(answered).toBeGreaterThan(25);
 });
+
+it('W13 W21 what people wrote comes back as it is where a form sends it back, paths too', async () => {
+  const api = await apiKernel([], { only: ['http', 'rest_api', 'saved_skills', 'task_engine', 'scheduler'] });
+  const token = await api.token({ userId: 'local', role: 'admin', may: 'admin' });
+  const system_prompt = `Read ${api.pith.sandbox}/notes.md first.`;
+  const text = JSON.stringify({ description: 'Notes', system_prompt });
+  const made = await api.request('/api/saved', { method: 'POST', token, json: { name: 'notes', text } });
+  expect(made.status).toBe(200);
+  const reference = encodeURIComponent('local/notes');
+  expect((await api.request(`/api/saved/${reference}`, { token })).json).toMatchObject({ system_prompt });
+  await api.request(`/api/saved/${reference}`, { method: 'PATCH', token, json: { text: JSON.stringify({ tags: ['a'] }) } });
+  expect((await api.request(`/api/saved/${reference}`, { token })).json).toMatchObject({ system_prompt, tags: ['a'] });
+});

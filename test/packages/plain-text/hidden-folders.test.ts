@@ -7,5 +7,8 @@ it('W3 W31 folders are shown by their names, the inner ones first, in texts, key
     'in project/x and home: not /home/anna, home/aXb or /home/ann-1',
   );
   expect(hidden({ '/home/ann/x': ['/home/ann/a.b', 7, null] })).toEqual({ 'home/x': ['project', 7, null] });
+  expect(hidden('https://x.org/home/ann/x, file:///home/ann/x, /mnt/home/ann')).toBe(
+    'https://x.org/home/ann/x, file://home/x, /mnt/home/ann',
+  );
   expect(hidden('It is in /home/ann.')).toBe('It is in home.');
 });

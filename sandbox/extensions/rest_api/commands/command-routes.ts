@@ -1,4 +1,4 @@
-import { type Command, CommandProvider, type ExtensionContext, messageOf, PithError, Places, z } from 'pith';
+import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, z } from 'pith';
 import type { Route, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import { machinePathsHidden } from '../machine-paths.ts';
@@ -51,7 +51,8 @@ export class CommandRoutes {
     const { confirm = [] } = values as { readonly confirm?: readonly string[] };
     const asked = { userId: caller.userId, workingDirectory: sandbox, confirmed: route.asks === true ? confirm : null };
     const outcome = await runCommand(command, commandInput(command, route, { params, values }), asked, signal);
-    const answer = answerOf(route, machinePathsHidden(this.ports)(outcome));
+    const hidden = answerOf(route, machinePathsHidden(this.ports)(outcome));
+    const answer = route.written === undefined ? hidden : withWritten(hidden, answerOf(route, outcome), route.written);
     return TAGGED.has(route) ? { ...answer, headers: { etag: tagOf(answer.json) } } : answer;
   }
 
@@ -120,4 +121,10 @@ function answerOf({ command }: CommandRoute, { exitCode, values, text, question 
   const [first] = values;
   if (first === undefined && exitCode !== 0) throw new PithError('command_failed', text === '' ? `'${command}' failed` : text);
   return { status: 200, json: values.length > 1 ? [...values] : (first ?? { done: true }) };
+}
+
+/** An answer with these fields of another. */
+function withWritten(answer: RouteAnswer, whole: RouteAnswer, fields: readonly string[]): RouteAnswer {
+  const found = Object.entries(Object(whole.json) as Readonly<Record<string, JsonValue>>).filter(([name]) => fields.includes(name));
+  return { ...answer, json: { ...(Object(answer.json) as object), ...Object.fromEntries(found) } };
 }

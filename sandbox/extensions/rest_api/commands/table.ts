@@ -12,6 +12,8 @@ export interface CommandRoute {
   readonly asks?: true;
   /** Its answer has a secret, which is kept nowhere: a repeated request is a new one. */
   readonly shownOnce?: true;
+  /** Fields that a form sends back: what people wrote there stays as it is, paths too. */
+  readonly written?: readonly string[];
 }
 
 const YES = { yes: true };
@@ -35,7 +37,13 @@ const USERS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/skills/{id}/resources', command: 'skills resources', need: 'user' },
   { method: 'GET', path: '/api/saved', command: 'saved list', need: 'user' },
   { method: 'POST', path: '/api/saved', command: 'saved new', need: 'user', fixed: NO_FILE },
-  { method: 'GET', path: '/api/saved/{skill}', command: 'saved show', need: 'user' },
+  {
+    method: 'GET',
+    path: '/api/saved/{skill}',
+    command: 'saved show',
+    need: 'user',
+    written: ['description', 'system_prompt', 'input_schema', 'output_target'],
+  },
   { method: 'PATCH', path: '/api/saved/{skill}', command: 'saved edit', need: 'user', fixed: NO_FILE },
   { method: 'GET', path: '/api/saved/{skill}/versions', command: 'saved versions', need: 'user' },
   { method: 'DELETE', path: '/api/saved/{skill}', command: 'saved delete', need: 'user', fixed: YES },
@@ -107,10 +115,10 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'POST', path: '/api/extensions/{id}/reload', command: 'extensions reload', need: 'admin' },
   { method: 'POST', path: '/api/extensions/{id}/rollback', command: 'extensions rollback', need: 'admin' },
   { method: 'POST', path: '/api/extensions/{id}/allow', command: 'extensions allow', need: 'admin', asks: true },
-  { method: 'GET', path: '/api/extensions/{id}/settings', command: 'settings', need: 'admin' },
+  { method: 'GET', path: '/api/extensions/{id}/settings', command: 'settings', need: 'admin', written: ['values'] },
   { method: 'GET', path: '/api/extensions/{name}/logs', command: 'logs', need: 'admin' },
   { method: 'GET', path: '/api/logs', command: 'logs', need: 'admin' },
-  { method: 'GET', path: '/api/settings', command: 'settings', need: 'admin' },
+  { method: 'GET', path: '/api/settings', command: 'settings', need: 'admin', written: ['values'] },
   { method: 'PATCH', path: '/api/settings', command: 'settings set', need: 'admin' },
   { method: 'POST', path: '/api/restart', command: 'restart', need: 'admin' },
   { method: 'GET', path: '/api/mcp', command: 'mcp', need: 'admin' },

@@ -28,7 +28,7 @@ export function watchAttention(): void {
 }
 
 async function count(): Promise<void> {
-  const before = openQuestions.value;
+  const before = openQuestions.peek();
   const found = await read<{ readonly approvals: readonly unknown[] }>('/api/approvals').catch(() => null); // it is asked again with the next event
   if (found === null) return;
   openQuestions.value = found.approvals.length;
@@ -37,6 +37,10 @@ async function count(): Promise<void> {
 
 function notify(text: string): void {
   if (!mayNotify.value || document.visibilityState !== 'hidden') return;
-  const shown = new Notification(text, { tag: 'pith' });
-  shown.addEventListener('click', () => globalThis.focus());
+  try {
+    const shown = new Notification(text, { tag: 'pith' });
+    shown.addEventListener('click', () => globalThis.focus());
+  } catch {
+    // browsers of phones only let workers notify; the title counts all the same
+  }
 }

@@ -1,11 +1,12 @@
 import type { ComponentType, VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { allowNotifications, mayNotify, openQuestions, watchAttention } from './attention.ts';
 import { Confirmation } from './parts/confirm.tsx';
+import { Lazy } from './parts/lazy.tsx';
 import { Notices } from './parts/notices.tsx';
 import { followLink, place } from './router.ts';
 import { followEvents, isConnected } from './server/events.ts';
-import { begin, person, signOut } from './server/session.ts';
+import { begin, isAdministrator, person, signOut } from './server/session.ts';
 import { SignIn } from './sign-in.tsx';
 
 interface View {
@@ -44,7 +45,7 @@ export function Page(): VNode {
       <header class="bar">
         <strong class="brand">Pith</strong>
         <nav aria-label="Views">
-          {VIEWS.filter(({ isForAdmins }) => !isForAdmins || person.value?.role === 'admin').map(({ path, name }) => (
+          {VIEWS.filter(({ isForAdmins }) => !isForAdmins || isAdministrator()).map(({ path, name }) => (
             <a key={path} href={path} onClick={followLink} aria-current={view?.path === path ? 'page' : undefined}>
               {name}
             </a>
@@ -72,12 +73,4 @@ export function Page(): VNode {
       <Confirmation />
     </div>
   );
-}
-
-function Lazy({ load }: Pick<View, 'load'>): VNode {
-  const [Shown, setShown] = useState<ComponentType | null>(null);
-  useEffect(() => {
-    void load().then((component) => setShown(() => component));
-  }, []);
-  return Shown === null ? <main aria-busy="true" /> : <Shown />;
 }

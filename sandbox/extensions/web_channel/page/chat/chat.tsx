@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { followLink, goTo, place } from '../router.ts';
-import { ask } from '../server/api.ts';
+import { ApiError, ask } from '../server/api.ts';
 import { type Choice, ChoiceView, chosen, NO_CHOICE } from './choice.tsx';
 import { Composer } from './composer.tsx';
 import { ContextView } from './context-view.tsx';
@@ -32,8 +32,11 @@ function NewConversation(): VNode {
   const send = async (message: { readonly text: string }): Promise<void> => {
     const { id } = await ask<{ readonly id: string }>('POST', '/api/threads');
     const conversation = new Conversation(id);
-    await conversation.send({ ...message, ...chosen(choice.value) });
-    conversation.close();
+    try {
+      await conversation.send({ ...message, ...chosen(choice.value) });
+    } finally {
+      conversation.close();
+    }
     choices.set(id, { ...choice.value, agent: '' });
     goTo(`/chat/${encodeURIComponent(id)}`);
   };
@@ -65,9 +68,14 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
     choice.value = { ...choice.value, agent: '' }; // the conversation is that agent's now
   };
   const edit = async ({ seq }: Message): Promise<void> => {
-    const { id: made, text } = await conversation.branch(seq);
-    drafts.set(made, text ?? '');
-    goTo(`/chat/${encodeURIComponent(made)}`);
+    try {
+      const { id: made, text } = await conversation.branch(seq);
+      drafts.set(made, text ?? '');
+      goTo(`/chat/${encodeURIComponent(made)}`);
+    } catch (wrong) {
+      if (!(wrong instanceof ApiError)) throw wrong;
+      error.value = wrong;
+    }
   };
   useEffect(() => choice.subscribe((value) => void choices.set(id, value)), [id]);
   useEffect(() => {

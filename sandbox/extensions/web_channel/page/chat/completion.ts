@@ -1,4 +1,5 @@
 import { ApiError, read } from '../server/api.ts';
+import { onEvent } from '../server/events.ts';
 import { SLASH_COMMANDS } from './slash-commands.ts';
 
 /** What can be completed at the end of a text. */
@@ -27,6 +28,11 @@ let recipes: Promise<readonly Recipe[]> | null = null;
 let skills: Promise<readonly Skill[]> | null = null;
 let agents: Promise<readonly Agent[]> | null = null;
 
+// What is known is asked again once something of it, or the server, has changed.
+onEvent(({ type, data }) => {
+  if (type === 'reset' || ['skill', 'agent', 'extension'].includes(String(data['kind']))) [recipes, skills, agents] = [null, null, null];
+});
+
 /** Commands, recipes and skills after a slash at the beginning, agents after an @. Empty where nothing fits. */
 export async function completionsOf(text: string): Promise<readonly Completion[]> {
   const [, slash] = /^\/([\w-]*)$/u.exec(text) ?? [];
@@ -36,18 +42,18 @@ export async function completionsOf(text: string): Promise<readonly Completion[]
   }
   const [, before = '', at] = /^(.*(?:^|\s))@([\w-]*)$/su.exec(text) ?? [];
   if (at === undefined) return [];
-  agents ??= read<readonly Agent[]>('/api/agents').catch(() => []);
+  agents ??= read<readonly Agent[]>('/api/agents').catch(() => ((agents = null), []));
   const named = (await agents).filter(({ id }) => id.startsWith(at));
   return named.map(({ id, description }) => ({ value: `${before}@${id} `, about: description }));
 }
 
 async function usableRecipes() {
-  recipes ??= read<readonly Recipe[]>('/api/recipes').catch(() => []);
+  recipes ??= read<readonly Recipe[]>('/api/recipes').catch(() => ((recipes = null), []));
   return (await recipes).filter(({ state }) => state === 'usable').map(({ name, description }) => ({ name, about: description }));
 }
 
 async function readableSkills() {
-  skills ??= read<readonly Skill[]>('/api/skills').catch(() => []); // they are the model's to find, too
+  skills ??= read<readonly Skill[]>('/api/skills').catch(() => ((skills = null), []));
   return (await skills).map(({ id, description }) => ({ name: id, about: description }));
 }
 
@@ -56,7 +62,10 @@ export async function expanded(text: string): Promise<string> {
   const [, name, rest = ''] = /^\/([\w-]+)(?:\s+(.*))?$/su.exec(text) ?? [];
   if (name === undefined) return text.trim();
   const query = new URLSearchParams({ message: 'true', ...(rest === '' ? {} : { text: rest }) });
-  const shown = await read<{ readonly text?: string }>(`/api/recipes/${encodeURIComponent(name)}?${query}`).catch(() => null); // no recipe
+  const shown = await read<{ readonly text?: string }>(`/api/recipes/${encodeURIComponent(name)}?${query}`).catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 404) return null; // no recipe
+    throw error;
+  });
   if (shown?.text !== undefined) return shown.text;
   if ((await readableSkills()).some((skill) => skill.name === name)) return `Use the skill \`${name}\`${rest === '' ? '.' : `: ${rest}`}`;
   const cure = 'type / to see what there is, or begin with a space to send it as it is';

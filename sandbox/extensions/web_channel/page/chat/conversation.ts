@@ -1,5 +1,5 @@
 import { batch, computed, signal } from '@preact/signals';
-import { ApiError, ask, read } from '../server/api.ts';
+import { ApiError, ask, beginTurn, read } from '../server/api.ts';
 import { onEvent, type ServerEvent } from '../server/events.ts';
 import { appended, type Page, prepended } from './pages.ts';
 import type { Answer, Live, Message, Question, Thread, TurnEvent } from './shapes.ts';
@@ -12,6 +12,9 @@ interface Opened {
 
 const FIRST = 50;
 const MOST = 200;
+
+/** Of what a call puts out, its end is shown. */
+const MOST_OUTPUT = 64 * 1024;
 
 /**
  * One conversation as the page shows it: the messages that the server keeps, in their order, and the open step of the turn that runs. What
@@ -68,13 +71,21 @@ export class Conversation {
     await this.#begin('messages', message);
   }
 
+  /** Goes on with a turn that was cut off. What fails is shown as `error`, here and in `stop`. */
   async continue(): Promise<void> {
-    await this.#begin('continue', {});
+    await this.#shown(this.#begin('continue', {}));
   }
 
   async stop(): Promise<void> {
-    await ask('POST', `${this.#path}/stop`);
+    await this.#shown(ask('POST', `${this.#path}/stop`));
     await this.refresh();
+  }
+
+  async #shown(work: Promise<unknown>): Promise<void> {
+    await work.catch((error: unknown) => {
+      if (!(error instanceof ApiError)) throw error;
+      this.error.value = error;
+    });
   }
 
   async answer(question: Question, answer: Answer, reason = ''): Promise<void> {
@@ -87,17 +98,10 @@ export class Conversation {
     return ask('POST', `${this.#path}/branch`, { before });
   }
 
-  /** The turn's own stream tells whether it was taken; what it says comes with the page's stream. */
+  /** What the turn says comes with the page's stream. */
   async #begin(what: 'messages' | 'continue', body: object): Promise<void> {
     this.error.value = null;
-    const wait = ask(`POST`, `${this.#path}/${what}`, body);
-    const isTaken = await Promise.race([wait.then(() => true), new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 300))]);
-    void this.refresh();
-    if (!isTaken) void wait.then(() => this.refresh()).catch((error: unknown) => this.#fail(error));
-  }
-
-  #fail(error: unknown): void {
-    if (error instanceof ApiError) this.error.value = error;
+    await beginTurn(`${this.#path}/${what}`, body);
     void this.refresh();
   }
 
@@ -118,10 +122,12 @@ export class Conversation {
     if (event.type === 'notice' && event.message !== undefined) this.notices.value = [...this.notices.value, event.message];
     const before = live?.events ?? [];
     const last = before.at(-1);
-    const events =
-      event.type === 'text-delta' && last?.type === 'text-delta'
-        ? [...before.slice(0, -1), { type: 'text-delta', text: `${last.text ?? ''}${event.text ?? ''}` }]
-        : [...before, event];
+    const isMore =
+      (event.type === 'text-delta' && last?.type === 'text-delta') ||
+      (event.type === 'tool-output' && last?.type === 'tool-output' && last.id === event.id);
+    const more = `${last?.text ?? ''}${event.text ?? ''}`;
+    const text = event.type === 'tool-output' ? more.slice(-MOST_OUTPUT) : more;
+    const events = isMore ? [...before.slice(0, -1), { ...event, text }] : [...before, event];
     this.live.value = { turn, n, events, state: 'running', waiting: live?.waiting ?? 0 };
     if (event.type === 'step-end' || event.type === 'turn-end' || event.type === 'approval-request') void this.refresh();
   }
@@ -139,7 +145,8 @@ export class Conversation {
         this.hasOlder.value = messages.length === MOST;
       });
     } catch (error) {
-      this.#fail(error);
+      if (!(error instanceof ApiError)) throw error;
+      this.error.value = error;
     }
   }
 

@@ -30,6 +30,7 @@ export function QuestionView({ question, conversation, takesKeys }: QuestionView
   const [isWhole, setWhole] = useState(false);
   const isAnswering = useRef(false);
   const why = useRef<HTMLInputElement>(null);
+  const view = useRef<HTMLElement>(null);
   const details = question.details ?? JSON.stringify(question.input, null, 2);
   const isLong = details.split('\n').length > LONG;
   const answer = async (choice: Answer): Promise<void> => {
@@ -50,7 +51,16 @@ export function QuestionView({ question, conversation, takesKeys }: QuestionView
     const press = (event: KeyboardEvent): void => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
       const choice = question.answers.find((each) => KEYS[each][0] === event.key.toLowerCase());
-      if (isTyping || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]') !== null) return;
+      if (
+        isTyping ||
+        event.metaKey ||
+        event.ctrlKey ||
+        event.altKey ||
+        event.repeat ||
+        !isInView(view.current) ||
+        document.querySelector('dialog[open]') !== null
+      )
+        return;
       if (event.key === 'e') why.current?.focus();
       else if (event.key === 'v' && isLong) setWhole(!isWhole);
       else if (choice !== undefined) void answer(choice);
@@ -61,7 +71,7 @@ export function QuestionView({ question, conversation, takesKeys }: QuestionView
     return () => removeEventListener('keydown', press);
   });
   return (
-    <section class="question" aria-label="A question to you">
+    <section class="question" aria-label="A question to you" ref={view}>
       <h2>{question.summary}</h2>
       <p class="muted">
         {question.agents.join(' → ')} asks to call <code>{question.tool}</code>
@@ -104,4 +114,10 @@ export function QuestionView({ question, conversation, takesKeys }: QuestionView
       <Problem error={error} />
     </section>
   );
+}
+
+/** Its answers, at its end, are on the screen. */
+function isInView(view: HTMLElement | null): boolean {
+  const { bottom = -1, height = 0 } = view?.getBoundingClientRect() ?? {};
+  return bottom - Math.min(height, 40) > 0 && bottom <= innerHeight;
 }

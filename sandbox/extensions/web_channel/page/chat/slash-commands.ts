@@ -1,4 +1,5 @@
 import { goTo } from '../router.ts';
+import { ApiError } from '../server/api.ts';
 import type { Conversation } from './conversation.ts';
 import { branchThread, compactThread, deleteThread, renameThread, saveThread } from './thread-work.ts';
 
@@ -21,11 +22,15 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   { name: 'timeline', about: 'Show what took how long', run: ({ id }) => goTo(`/work/timeline/${encodeURIComponent(id)}`) },
 ];
 
-/** Does what a slash command says. False: the text begins with none. Before a conversation has begun there is only `/new`. */
+/** Does what a slash command says. False: the text begins with none. Rejects with `ApiError`. */
 export async function runSlashCommand(text: string, conversation: Conversation | null): Promise<boolean> {
   const [, name, rest = ''] = /^\/([\w-]+)(?:\s+(.*))?$/su.exec(text) ?? [];
   const command = SLASH_COMMANDS.find((each) => each.name === name);
   if (command === undefined) return false;
   if (conversation !== null) await command.run(conversation, rest.trim());
+  else if (command.name !== 'new') {
+    const message = `/${command.name} needs a conversation, and none has begun`;
+    throw new ApiError({ status: 0, code: 'usage', message, cure: 'write a message first', answer: {} });
+  }
   return true;
 }

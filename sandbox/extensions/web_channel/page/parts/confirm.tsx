@@ -61,7 +61,7 @@ export function Confirmation(): VNode | null {
             <button type="button" class="main" onClick={() => value.answer(true)}>
               Yes
             </button>
-            <button type="button" onClick={() => value.answer(false)}>
+            <button type="button" autofocus onClick={() => value.answer(false)}>
               No
             </button>
           </div>

@@ -4,7 +4,7 @@ import { useAttempt } from '../parts/attempt.ts';
 import { change, confirmed } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { goTo } from '../router.ts';
-import { person } from '../server/session.ts';
+import { isAdministrator } from '../server/session.ts';
 import { referenceOf, type WholeSavedSkill } from './saved-skill.ts';
 
 export interface OfSavedSkill {
@@ -30,7 +30,7 @@ export function Governance({ skill, path, again }: OfSavedSkill): VNode {
     await change('DELETE', path);
     goTo('/saved');
   };
-  const isAdmin = person.value?.role === 'admin';
+  const isAdmin = isAdministrator();
   return (
     <div class="governance">
       <Problem error={error} />

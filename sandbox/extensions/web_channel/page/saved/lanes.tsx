@@ -3,7 +3,7 @@ import { useOften } from '../parts/often.ts';
 import { Plot } from '../parts/plot.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../server/loaded.ts';
-import { person } from '../server/session.ts';
+import { isAdministrator } from '../server/session.ts';
 import { never } from './saved-skill.ts';
 
 interface Lane {
@@ -20,6 +20,6 @@ export function Lanes(): VNode {
   const { value, error } = loaded.value;
   if (value === null) return <Problem error={error} />;
   const bars = value.map(({ lane, slots, running, queued }) => ({ label: lane, values: [running, queued], limit: slots }));
-  const whose = person.value?.role === 'admin' ? 'Runs' : 'Your runs';
+  const whose = isAdministrator() ? 'Runs' : 'Your runs';
   return <Plot title={`${whose} by lane; the line is its slots`} axis="Lane" series={['running', 'queued']} bars={bars} />;
 }

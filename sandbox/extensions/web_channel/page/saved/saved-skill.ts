@@ -1,5 +1,5 @@
 /** What the server says of saved skills and their runs. */
-import type { Person } from '../server/session.ts';
+import { isAdministrator, type Person } from '../server/session.ts';
 
 export const INPUT_TYPES = ['string', 'int', 'float', 'bool', 'user', 'channel', 'url', 'file'] as const;
 
@@ -81,7 +81,7 @@ export function referenceOf({ owner_id: owner, name }: Pick<SavedSkill, 'owner_i
 
 /** Whether they decide about it: its owner, and administrators. */
 export function isGovernedBy({ owner_id: owner }: Pick<SavedSkill, 'owner_id'>, person: Person | null | undefined): boolean {
-  return person !== null && person !== undefined && (person.role === 'admin' || owner === person.userId);
+  return person !== null && person !== undefined && (isAdministrator() || owner === person.userId);
 }
 
 export const hasEnded = ({ ended_at: at }: Pick<Run, 'ended_at'>): boolean => at !== null;

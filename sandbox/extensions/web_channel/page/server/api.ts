@@ -1,3 +1,4 @@
+import { eventsIn } from './events.ts';
 import { pageValue, person } from './session.ts';
 
 interface Said {
@@ -29,6 +30,30 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Asks the server. Rejects with `ApiError`. */
 export async function ask<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
+  const answer = await answered(method, path, body, signal === undefined ? {} : { signal });
+  return (await answer.json().catch(() => ({}))) as T;
+}
+
+/** Begins a turn and leaves, so that no connection is kept: the turn goes on. Rejects with `ApiError` where it was refused. */
+export async function beginTurn(path: string, body: object): Promise<void> {
+  const { body: stream } = await answered('POST', path, body, { accept: 'text/event-stream' });
+  if (stream === null) return;
+  for await (const { type, data } of eventsIn(stream)) {
+    const event = data['event'] as { readonly type?: string; readonly error?: Pick<Said, 'code' | 'message'> & { readonly cure?: string } };
+    if (type === 'open' && data['state'] === 'queued') return; // it begins later
+    if (type !== 'turn') continue;
+    if (event.type !== 'turn-end' || event.error === undefined || data['turn'] !== null) return;
+    const { code, message, cure = null } = event.error;
+    throw new ApiError({ status: 409, code, message, cure, answer: {} });
+  }
+}
+
+interface Wanted {
+  readonly signal?: AbortSignal;
+  readonly accept?: string;
+}
+
+async function answered(method: Method, path: string, body: unknown, { signal, accept }: Wanted): Promise<Response> {
   const isFile = body instanceof Blob;
   // Most routes that delete take no body, and refuse one.
   const isSent = method !== 'GET' && (method !== 'DELETE' || body !== undefined);
@@ -37,6 +62,7 @@ export async function ask<T>(method: Method, path: string, body?: unknown, signa
     ...(signal === undefined ? {} : { signal }),
     headers: {
       'x-pith-page': pageValue(),
+      ...(accept === undefined ? {} : { accept }),
       ...(method === 'GET' ? {} : { 'idempotency-key': crypto.randomUUID() }),
       ...(isSent ? { 'content-type': isFile ? body.type : 'application/json' } : {}),
     },
@@ -45,8 +71,8 @@ export async function ask<T>(method: Method, path: string, body?: unknown, signa
     const cure = 'start it with: pith serve';
     throw new ApiError({ status: 0, code: 'unreachable', message: 'Pith does not answer', cure, answer: {} });
   });
+  if (answer.ok) return answer;
   const said = (await answer.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
-  if (answer.ok) return said as T;
   if (answer.status === 401) person.value = null;
   const { code = 'failed', message = answer.statusText, cure = null } = (said['error'] ?? {}) as Partial<ApiError>;
   throw new ApiError({ status: answer.status, code, message, cure, answer: said });

@@ -14,12 +14,17 @@ export const isConnected = signal(false);
 
 /** After so long without a word, the connection counts as lost. */
 const SILENCE_MS = 45_000;
+/** The server says something this often. */
+const QUIET_MS = 16_000;
 const PAUSES_MS = [250, 500, 1000, 2000, 5000];
 
 type Listener = (event: ServerEvent) => void;
 const listeners = new Set<Listener>();
 let last: string | null = null;
 let running: AbortController | null = null;
+let heardAt = 0;
+/** Ends the pause before the next attempt. */
+let wake = (): void => undefined;
 
 /** Calls `listener` with each event from now on. `reset`: some may be missing, so that what is shown is loaded again. */
 export function onEvent(listener: Listener): () => void {
@@ -30,7 +35,9 @@ export function onEvent(listener: Listener): () => void {
 /** Follows the server's events while somebody is signed in. A lost connection goes on where it was. */
 export function followEvents(): void {
   document.addEventListener('visibilitychange', () => {
-    if (document.visibilityState === 'visible' && !isConnected.value) running?.abort();
+    if (document.visibilityState !== 'visible') return;
+    if (Date.now() - heardAt > QUIET_MS) running?.abort(); // it slept, perhaps: the connection may be dead
+    wake();
   });
   void follow();
 }
@@ -59,12 +66,20 @@ async function listen(control: AbortController): Promise<boolean> {
     if (answer.status === 401) person.value = null;
     if (!answer.ok || answer.body === null) return false;
     isConnected.value = true;
+    heardAt = Date.now();
     for await (const event of eventsIn(answer.body)) {
       clearTimeout(silence);
       silence = setTimeout(() => control.abort(), SILENCE_MS);
       isFollowed = true;
+      heardAt = Date.now();
       if (event.id !== null) last = event.id;
-      for (const listener of listeners) listener(event);
+      for (const listener of listeners) {
+        try {
+          listener(event);
+        } catch (error) {
+          console.error(error); // the others hear it
+        }
+      }
     }
   } catch {
     // cut: it is opened again
@@ -108,5 +123,8 @@ function eventOf(block: string): ServerEvent {
 }
 
 function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
+  return new Promise((resolve) => {
+    wake = resolve;
+    setTimeout(resolve, ms);
+  });
 }

@@ -35,7 +35,7 @@ export function useLoaded<T>(path: string | null, changes: (event: ServerEvent) 
     control.again = () => void load();
     void load();
     const stop = onEvent((event) => {
-      if (event.type === 'reset' || changes(event)) void load();
+      if (event.type === 'reset' || (event.type === 'ready' && loaded.value.error !== null) || changes(event)) void load();
     });
     return () => {
       stop();

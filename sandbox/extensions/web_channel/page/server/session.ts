@@ -14,6 +14,7 @@ export const person = signal<Person | null | undefined>(undefined);
 
 /** What sign-in left here: with the cookie alone, which every port of this host gets, nothing can be done. */
 const KEY = 'pith.page';
+const ASK_MS = 1000;
 
 export function pageValue(): string {
   return localStorage.getItem(KEY) ?? '';
@@ -29,9 +30,19 @@ export async function begin(): Promise<void> {
   await findPerson();
 }
 
+/** Waits for a server that does not answer, or cannot now: only 401 means that nobody is signed in. */
 async function findPerson(): Promise<void> {
-  const answer = await fetch('/api/me', { headers: { 'x-pith-page': pageValue() } });
-  person.value = answer.ok ? ((await answer.json()) as Person) : null;
+  for (;;) {
+    const answer = await fetch('/api/me', { headers: { 'x-pith-page': pageValue() } }).catch(() => null); // it is asked again
+    if (answer?.ok === true) return void (person.value = (await answer.json()) as Person);
+    if (answer?.status === 401) return void (person.value = null);
+    await new Promise((resolve) => setTimeout(resolve, ASK_MS));
+  }
+}
+
+/** What the session may do counts, not who its person is. */
+export function isAdministrator(): boolean {
+  return person.value?.may === 'admin';
 }
 
 /** Rejects with the reason in words. */
@@ -48,7 +59,8 @@ export async function signIn(by: { readonly code: string } | { readonly token: s
 }
 
 export async function signOut(): Promise<void> {
-  await fetch('/sign-out', { method: 'POST', headers: { 'x-pith-page': pageValue(), 'content-type': 'application/json' }, body: '{}' });
+  const headers = { 'x-pith-page': pageValue(), 'content-type': 'application/json' };
+  await fetch('/sign-out', { method: 'POST', headers, body: '{}' }).catch(() => undefined); // without what is removed next it opens nothing here
   localStorage.removeItem(KEY);
-  person.value = null;
+  location.assign('/'); // nothing of this person stays in the page
 }

@@ -6,7 +6,7 @@ import { Difference } from '../parts/difference.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { useLoaded } from '../server/loaded.ts';
-import { person } from '../server/session.ts';
+import { isAdministrator } from '../server/session.ts';
 import { changesSkills } from './skill.ts';
 
 interface Version {
@@ -60,7 +60,7 @@ export function History({ path, changed }: { readonly path: string; changed(): v
                     Compare {number} with now
                   </button>
                 )}
-                {number !== newest && person.value?.role === 'admin' && (
+                {number !== newest && isAdministrator() && (
                   <button type="button" class="quiet" disabled={isBusy} onClick={goBack(number)}>
                     Go back to {number}
                   </button>

@@ -8,7 +8,7 @@ import { Problem } from '../parts/problem.tsx';
 import { Section } from '../parts/section.tsx';
 import { followLink, goTo } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
-import { person } from '../server/session.ts';
+import { isAdministrator } from '../server/session.ts';
 import { Advice, Measured } from './checks.tsx';
 import { Explain } from './explain.tsx';
 import { Findings } from './findings.tsx';
@@ -37,7 +37,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
         <Problem error={loaded.value.error} />
       </main>
     );
-  const isAdmin = person.value?.role === 'admin';
+  const isAdmin = isAdministrator();
   return (
     <main class="view">
       <p>

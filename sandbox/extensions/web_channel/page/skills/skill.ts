@@ -19,5 +19,4 @@ export interface Finding {
   readonly line?: number;
 }
 
-export const changesSkills = ({ data }: { readonly data: Readonly<Record<string, unknown>> }): boolean =>
-  data['kind'] === 'skills' || data['kind'] === 'proposals';
+export const changesSkills = ({ data }: { readonly data: Readonly<Record<string, unknown>> }): boolean => data['kind'] === 'skill';

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentType, VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
+import { Lazy } from '../parts/lazy.tsx';
 import { followLink, goTo, place } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
-import { person } from '../server/session.ts';
+import { isAdministrator } from '../server/session.ts';
 import { changesSkills, type Skill } from './skill.ts';
 import { SkillPage } from './skill-page.tsx';
 
@@ -16,8 +16,8 @@ interface Proposal {
 /** Skills, and what is to be decided about them. */
 export function Skills(): VNode {
   const [, , first = '', second] = place.value.split('/');
-  if (first === 'proposals') return <Later load={async () => (await import('./proposals.tsx')).Proposals} />;
-  if (first === 'install') return <Later load={async () => (await import('./install.tsx')).Install} />;
+  if (first === 'proposals') return <Lazy key="proposals" load={async () => (await import('./proposals.tsx')).Proposals} />;
+  if (first === 'install') return <Lazy key="install" load={async () => (await import('./install.tsx')).Install} />;
   return first === '' ? (
     <SkillList />
   ) : (
@@ -25,16 +25,8 @@ export function Skills(): VNode {
   );
 }
 
-function Later({ load }: { readonly load: () => Promise<ComponentType> }): VNode {
-  const [Shown, setShown] = useState<ComponentType | null>(null);
-  useEffect(() => {
-    void load().then((component) => setShown(() => component));
-  }, []);
-  return Shown === null ? <main aria-busy="true" /> : <Shown />;
-}
-
 function SkillList(): VNode {
-  const isAdmin = person.value?.role === 'admin';
+  const isAdmin = isAdministrator();
   const [skills] = useLoaded<readonly Skill[]>('/api/skills?all=true', changesSkills);
   const [proposals] = useLoaded<readonly Proposal[]>(isAdmin ? '/api/proposals' : null, changesSkills);
   const words = useSignal('');

@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
@@ -6,7 +6,7 @@ import { Table } from '../parts/table.tsx';
 import { followLink, place } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import type { ServerEvent } from '../server/events.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { type Loaded, useLoaded } from '../server/loaded.ts';
 import { TaskPage } from './task-page.tsx';
 import { TimelinePage } from './timeline-page.tsx';
 
@@ -102,11 +102,12 @@ function Overview(): VNode {
     await ask('POST', path).catch((wrong: unknown) => (error.value = wrong as ApiError));
     again();
   };
+  const lists: readonly Signal<Loaded<unknown>>[] = [tasks, runs, jobs, schedules, questions];
   const open = questions.value.value?.approvals ?? [];
   return (
     <main class="view">
       <h1>Work</h1>
-      <Problem error={error.value ?? tasks.value.error} />
+      <Problem error={error.value ?? lists.find((list) => list.value.error !== null)?.value.error ?? null} />
       {open.length > 0 && (
         <section>
           <h2>Waits for you</h2>
@@ -133,7 +134,11 @@ function Overview(): VNode {
           Only what has not ended
         </label>
       </div>
-      {rows.length === 0 ? <p class="muted">Nothing goes on.</p> : <Rows rows={rows} cancel={(path) => void cancel(path)} />}
+      {rows.length === 0 ? (
+        lists.every((list) => list.value.value !== null) && <p class="muted">Nothing goes on.</p>
+      ) : (
+        <Rows rows={rows} cancel={(path) => void cancel(path)} />
+      )}
     </main>
   );
 }
