@@ -118,6 +118,8 @@ export function QuestionView({ question, conversation, takesKeys }: QuestionView
 
 /** Its answers, at its end, are on the screen. */
 function isInView(view: HTMLElement | null): boolean {
-  const { bottom = -1, height = 0 } = view?.getBoundingClientRect() ?? {};
-  return bottom - Math.min(height, 40) > 0 && bottom <= innerHeight;
+  if (view === null) return false;
+  const { bottom } = view.getBoundingClientRect();
+  const shown = view.closest('.scrolled')?.getBoundingClientRect() ?? { top: 0, bottom: innerHeight };
+  return bottom > shown.top && bottom <= shown.bottom + 1;
 }
