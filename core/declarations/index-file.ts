@@ -7,7 +7,7 @@ import { packageVersion } from './package-version.ts';
 import { isPlainMap, sha256 } from '@pith/plain-data';
 
 /** Raise it when a record's shape or the meaning of a manifest changes: older indexes are then rebuilt. A test pins the manifest's schema to it. */
-export const INDEX_FORMAT = 27;
+export const INDEX_FORMAT = 28;
 
 /** What was read from disk before, under stamps that tell whether it still holds. A cache: it may be deleted at any time. */
 export interface IndexFile {
