@@ -299,6 +299,7 @@ describePage('the chat', () => {
     await say(page, '/letters to my aunt');
     await page.getByText('As the skill says.').waitFor();
     expect(JSON.stringify(api.model.requests.at(-1))).toContain('Use the skill `letters`: to my aunt');
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
     await say(page, '/branch');
     await page.getByText('the conversation that it branched from').waitFor();
     await say(page, '/new');

@@ -54,6 +54,7 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
   };
   const press = (event: KeyboardEvent): void => {
     const list = completions.value;
+    const isWhole = list[chosen.value]?.value.trim() === text.value.trim(); // there is nothing left to complete
     const take = (next: number): void => {
       event.preventDefault();
       chosen.value = (next + list.length) % list.length;
@@ -61,7 +62,7 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
     if (list.length > 0 && event.key === 'ArrowDown') take(chosen.value + 1);
     else if (list.length > 0 && event.key === 'ArrowUp') take(chosen.value - 1);
     else if (list.length > 0 && event.key === 'Escape') completions.value = [];
-    else if (list.length > 0 && (event.key === 'Tab' || event.key === 'Enter')) {
+    else if (list.length > 0 && (event.key === 'Tab' || (event.key === 'Enter' && !isWhole))) {
       event.preventDefault();
       complete(list[chosen.value]?.value ?? text.value);
     } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
