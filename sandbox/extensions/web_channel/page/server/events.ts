@@ -77,7 +77,7 @@ async function listen(control: AbortController): Promise<boolean> {
         try {
           listener(event);
         } catch (error) {
-          console.error(error); // the others hear it
+          reportError(error); // the others hear it
         }
       }
     }
