@@ -22,7 +22,7 @@ type Listener = (event: ServerEvent) => void;
 const listeners = new Set<Listener>();
 let last: string | null = null;
 let running: AbortController | null = null;
-let heardAt = 0;
+let lastAt = 0;
 /** Ends the pause before the next attempt. */
 let wake = (): void => undefined;
 
@@ -36,7 +36,7 @@ export function onEvent(listener: Listener): () => void {
 export function followEvents(): void {
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState !== 'visible') return;
-    if (Date.now() - heardAt > QUIET_MS) running?.abort(); // it slept, perhaps: the connection may be dead
+    if (Date.now() - lastAt > QUIET_MS) running?.abort(); // it slept, perhaps: the connection may be dead
     wake();
   });
   void follow();
@@ -66,12 +66,12 @@ async function listen(control: AbortController): Promise<boolean> {
     if (answer.status === 401) person.value = null;
     if (!answer.ok || answer.body === null) return false;
     isConnected.value = true;
-    heardAt = Date.now();
+    lastAt = Date.now();
     for await (const event of eventsIn(answer.body)) {
       clearTimeout(silence);
       silence = setTimeout(() => control.abort(), SILENCE_MS);
       isFollowed = true;
-      heardAt = Date.now();
+      lastAt = Date.now();
       if (event.id !== null) last = event.id;
       for (const listener of listeners) {
         try {
