@@ -5,14 +5,12 @@
 export function hiddenFolders(folders: Readonly<Record<string, string | null>>): <T>(shown: T) => T {
   const known = Object.entries(folders).filter((entry): entry is [string, string] => entry[1] !== null && entry[1].length > 1);
   const longestFirst = known.toSorted(([, a], [, b]) => b.length - a.length);
-  const shortest = longestFirst.at(-1)?.[1].length ?? Infinity;
+  const names = new Map(longestFirst.map(([name, folder]) => [folder, name]));
+  const escaped = longestFirst.map(([, folder]) => folder.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&'));
   // `/home/ann` is not a part of `/home/anna`, nor `/app` one of `https://here/app`.
-  const patterns = longestFirst.map(
-    ([name, folder]) =>
-      [name, new RegExp(`(?<![\\w.-])${folder.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&')}(?![\\w-]|\\.\\w)`, 'gu')] as const,
-  );
+  const pattern = new RegExp(`(?<![\\w.-])(?:${escaped.join('|')})(?![\\w-]|\\.\\w)`, 'gu');
   const hidden = (text: string): string =>
-    text.length < shortest ? text : patterns.reduce((shown, [name, pattern]) => shown.replace(pattern, () => name), text);
+    longestFirst.some(([, folder]) => text.includes(folder)) ? text.replace(pattern, (folder) => names.get(folder) ?? folder) : text;
   const walk = (value: unknown): unknown => {
     if (typeof value === 'string') return hidden(value);
     if (Array.isArray(value)) return value.map(walk);

@@ -34,6 +34,30 @@ export function within<T, L = undefined>(
   return Promise.race([work, over]).finally(() => cancel?.());
 }
 
+/** The values as they come, and `idle` after each `ms` in which none does. */
+export async function* withIdle<T>(
+  values: AsyncIterable<T>,
+  clock: Pick<Timing, 'after'>,
+  ms: number,
+): AsyncGenerator<T | 'idle', void, undefined> {
+  const source = values[Symbol.asyncIterator]();
+  let next = source.next();
+  try {
+    for (;;) {
+      const step = await within(clock, ms, next, () => 'idle' as const);
+      if (step === 'idle') yield step;
+      else if (step.done) return;
+      else {
+        yield step.value;
+        next = source.next();
+      }
+    }
+  } finally {
+    void next.catch(() => undefined); // whoever left does not hear of it
+    await source.return?.();
+  }
+}
+
 /** Settles as `work` does, or rejects with the signal's reason when it aborts, even if `work` never settles. */
 export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -64,15 +64,42 @@ function withoutKeys(value: unknown): unknown {
 
 /** All of one extension, or all of Pith itself: each group is checked and written whole. */
 export async function setSettings(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
-  const changes = Object.fromEntries((input.arguments['values'] as readonly string[]).map(pair));
+  const changes: Record<string, JsonValue> = Object.fromEntries((input.arguments['values'] as readonly string[]).map(pair));
   const [owner = null, ...others] = new Set(Object.keys(changes).map(ownerOf));
   if (others.length > 0)
     throw new PithError('usage', 'settings of several extensions cannot be set at once', { cure: 'set those of one, then of the next' });
   const { setup } = kernel.host;
+  const { values } = owner === null ? await setup.pithForm(kernel.settings) : await setup.form(findExtension(kernel, owner).id);
+  const kept = keysIn(values);
+  for (const key of Object.keys(changes)) changes[key] = withKeys(changes[key] as JsonValue, kept, key);
   const written =
     owner === null ? await setup.configurePith(changes) : (await setup.configure(findExtension(kernel, owner).id, changes)).written;
-  io.json({ ok: true, written, changes });
+  io.json({ ok: true, written, changes: withoutKeys(changes) as JsonValue });
   if (!io.quiet) for (const key of Object.keys(changes)) io.print(`Wrote ${printableLine(key)} to ${written}`);
+}
+
+/** Texts with what looks like a key, by what is shown of them. */
+function keysIn(value: unknown, found = new Map<string, Set<string>>()): ReadonlyMap<string, ReadonlySet<string>> {
+  if (typeof value === 'string' && hideKeys(value) !== value)
+    found.set(hideKeys(value), (found.get(hideKeys(value)) ?? new Set()).add(value));
+  else if (Array.isArray(value)) for (const each of value) keysIn(each, found);
+  else if (isPlainMap(value)) for (const each of Object.values(value)) keysIn(each, found);
+  return found;
+}
+
+/** A text that was shown without its key, and comes back so, is what it was. */
+function withKeys(value: JsonValue, kept: ReadonlyMap<string, ReadonlySet<string>>, key: string): JsonValue {
+  if (typeof value === 'string') {
+    if (!value.includes('[hidden]')) return value;
+    const [whole, ...others] = kept.get(value) ?? [];
+    if (whole !== undefined && others.length === 0) return whole;
+    throw new PithError('config_invalid', `'${key}' has a key that is not shown here`, {
+      cure: 'write this setting into pith.yaml by hand',
+    });
+  }
+  if (Array.isArray(value)) return value.map((each) => withKeys(each, kept, key));
+  if (!isPlainMap(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withKeys(each as JsonValue, kept, key)]));
 }
 
 /** null: Pith itself. */

@@ -19,6 +19,7 @@ export default class AgUi {
 
   async #answer(request: RouteRequest): Promise<RouteAnswer> {
     const { runAgent } = await import('./run.ts');
-    return runAgent(request, { turns: this.context.use(ProgramTurns), conversations: this.context.use(Conversations) });
+    const [turns, conversations] = [this.context.use(ProgramTurns), this.context.use(Conversations)];
+    return runAgent(request, { turns, conversations, clock: this.context.clock });
   }
 }

@@ -1,18 +1,24 @@
-import type { RunAgentInput } from '@ag-ui/core';
+import { type AGUIEvent, EventType, type RunAgentInput } from '@ag-ui/core';
 import { sha256 } from '@pith/plain-data';
-import { type Conversations, PithError, type Remote } from 'pith';
+import { withCure } from '@pith/plain-text';
+import { withIdle } from '@pith/promises';
+import { type Conversations, type ExtensionContext, PithError, type Remote } from 'pith';
 import type { Caller, RouteAnswer, RouteRequest } from 'pith/http';
 import type { ProgramTurns } from 'pith/program_turns';
 import { runEvents } from './events.ts';
 import { saidIn } from './input.ts';
 
-interface Ports {
+/** A comment, which clients pass over: what is between them may close a connection on which nothing comes. */
+const HEARTBEAT = ': still here\n\n';
+const HEARTBEAT_MS = 15_000;
+
+interface Ports extends Pick<ExtensionContext, 'clock'> {
   readonly turns: Remote<ProgramTurns>;
   readonly conversations: Remote<Conversations>;
 }
 
-/** Runs an agent. Throws before the first event where nothing of the run can begin. */
-export async function runAgent(request: RouteRequest, { turns, conversations }: Ports): Promise<RouteAnswer> {
+/** Runs an agent. Throws where its thread or agent is not to be had; what fails then ends the stream as an error of the run. */
+export async function runAgent(request: RouteRequest, { turns, conversations, clock }: Ports): Promise<RouteAnswer> {
   const { caller, params, signal } = request;
   if (caller === null) throw new PithError('not_allowed', 'no user is known');
   const input = request.body as RunAgentInput;
@@ -33,8 +39,14 @@ export async function runAgent(request: RouteRequest, { turns, conversations }: 
   const threadId = first.done !== true && first.value.type === 'thread' ? first.value.threadId : newThreadId;
   const encoder = new TextEncoder();
   async function* body(): AsyncGenerator<Uint8Array, void, undefined> {
-    for await (const event of runEvents(input, threadId, { [Symbol.asyncIterator]: () => events }))
-      yield encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
+    const sent = (event: AGUIEvent) => encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
+    try {
+      for await (const event of withIdle(runEvents(input, threadId, { [Symbol.asyncIterator]: () => events }), clock, HEARTBEAT_MS))
+        yield event === 'idle' ? encoder.encode(HEARTBEAT) : sent(event);
+    } catch (error) {
+      if (!(error instanceof PithError) || signal.aborted) throw error;
+      yield sent({ type: EventType.RUN_ERROR, code: error.code, message: withCure(error.message, error.cure) });
+    }
   }
   return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' }, body: body() };
 }

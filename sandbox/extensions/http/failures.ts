@@ -54,15 +54,15 @@ export const UNKNOWN = failure(404, 'not_found', 'there is nothing at this addre
 /** Reports an unexpected error to the log, and nothing of it to the client. */
 export const INTERNAL = failure(500, 'internal', 'something went wrong; the log of the server says what');
 
-/** What a client may know of an error; null: nothing. `hide` removes the folders of this machine from a text. */
-export function failureOf(error: unknown, hide: (text: string) => string): RouteAnswer | null {
+/** What a client may know of an error; null: nothing. */
+export function failureOf(error: unknown): RouteAnswer | null {
   const code = codeOf(error, '');
   const status = error instanceof PithError ? statusOf(code) : null;
   if (status === null) return null;
   const { cure, retryAfterMs } = error as PithError;
   const wait = status === 429 || status === 503 ? { 'retry-after': String(Math.ceil((retryAfterMs ?? 60_000) / 1000)) } : undefined;
-  return failure(status, code, hide(messageOf(error)), {
-    ...(cure === undefined ? {} : { cure: hide(cure) }),
+  return failure(status, code, messageOf(error), {
+    ...(cure === undefined ? {} : { cure }),
     ...(wait === undefined ? {} : { headers: wait }),
   });
 }

@@ -21,7 +21,8 @@ export interface RequestPorts {
   /** The name of the cookie that carries a session. */
   readonly cookieName: string;
   /** Removes the folders of this machine from a text. */
-  readonly hide: (text: string) => string;
+  /** Takes folders of this machine out of errors. */
+  readonly hide: <T>(error: T) => T;
 }
 
 export interface Limits {
@@ -183,12 +184,17 @@ export class Requests {
     };
   }
 
-  async #ask({ by, route }: Found, request: RouteRequest, sender: Sender): Promise<RouteAnswer> {
-    const { logger, hide } = this.ports;
+  async #ask(found: Found, request: RouteRequest, sender: Sender): Promise<RouteAnswer> {
+    const answer = await this.#asked(found, request, sender);
+    return answer.status < 400 || answer.json === undefined ? answer : { ...answer, json: this.ports.hide(answer.json) };
+  }
+
+  async #asked({ by, route }: Found, request: RouteRequest, sender: Sender): Promise<RouteAnswer> {
+    const { logger } = this.ports;
     try {
       return await underTraceparent(request.headers['traceparent'], () => by.answer(request, sender));
     } catch (error) {
-      const known = failureOf(error, hide);
+      const known = failureOf(error);
       if (known !== null) return known;
       if (!request.signal.aborted)
         logger.error('a request was not answered', { extension: by.extensionId ?? 'http', route: nameOf(route), reason: messageOf(error) });

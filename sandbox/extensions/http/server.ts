@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { guardedFetch } from '@pith/guarded-fetch';
 import { fieldsOf, sha256 } from '@pith/plain-data';
@@ -40,7 +41,7 @@ export async function runServer(context: Context, tokens: Tokens, signal: AbortS
   const instance = randomBytes(16).toString('hex');
   const own = ownRoutes({ tokens, failures: limits.failures, cookieName, clock, instance });
   const routes = new RouteTable(own, () => context.find(RouteProvider), logger);
-  const hide = hiddenFolders({ sandbox, project, home, 'shipped sandbox': shippedSandbox });
+  const hide = hiddenFolders({ sandbox, project, home, 'shipped sandbox': shippedSandbox, 'Pith itself': path.dirname(shippedSandbox) });
   const requests = new Requests({ config, clock, logger, routes, tokens, limits, cookieName, hide });
   const listener = new Listener({
     config,

@@ -1,5 +1,5 @@
 import { ulid } from 'ulid';
-import { within } from '@pith/promises';
+import { within, withIdle } from '@pith/promises';
 import type { ExtensionContext, JsonValue, Remote } from 'pith';
 import type { Caller, RouteAnswer, RouteRequest } from 'pith/http';
 import type { ProgramEnd, ProgramTurns, ProgramUser } from 'pith/program_turns';
@@ -8,7 +8,6 @@ import { type BranchPorts, branchBehind, lastSeq } from './branches.ts';
 import { type AnswerHead, chatChunks, chatCompletion } from './chat-answer.ts';
 import { type AskedTurn, readChat } from './chat-request.ts';
 import { ApiError, apiErrorOf, apiErrorOfEnd, errorAnswer } from './errors.ts';
-import { withIdle } from './heartbeats.ts';
 import { KeptResponses } from './kept-responses.ts';
 import { responseEvents, threadOfItem } from './responses-answer.ts';
 import { readResponse } from './responses-request.ts';

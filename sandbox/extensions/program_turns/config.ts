@@ -3,7 +3,7 @@ import { z } from 'pith';
 /** Built on demand, so that importing this file builds no schema. */
 export function configSchema() {
   return z.strictObject({
-    /** The agents that users who are no administrators may run through interfaces for programs. */
+    /** The agents that `/v1` and AG-UI offer to users who are not administrators. */
     agents: z.array(z.string().min(1)).default(['*']),
   });
 }

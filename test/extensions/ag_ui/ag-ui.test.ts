@@ -144,4 +144,14 @@ describe('W23 AG-UI', () => {
     await until(() => ended.length === 1);
     expect(ended).toEqual(['aborted']);
   });
+
+  it('W23 what fails once the run has begun ends its stream with an error of the run', async () => {
+    const served = await servedAgents([{ text: 'Hello.' }]);
+    const token = await served.token({ userId: 'ada' });
+    const { events: first } = await runOf(served, token, { messages: [said('hello')] });
+    const { snapshot } = first[1] as { readonly snapshot?: { readonly pith: { readonly thread: string } } };
+    const result = { id: 'r', role: 'tool' as const, toolCallId: 'nothing-asked', content: 'x' };
+    const { status, events } = await runOf(served, token, { threadId: snapshot?.pith.thread ?? '', messages: [result] });
+    expect([status, events.at(-1)]).toMatchObject([200, { type: EventType.RUN_ERROR, code: 'usage' }]);
+  });
 });

@@ -210,6 +210,7 @@ describe('the listener of pith serve', () => {
       '/refused': "throw new PithError('not_allowed', 'no');",
       '/busy': "throw new PithError('thread_busy', 'no');",
       '/reason': "throw new PithError('skill_exists', 'there is one in ' + context.directory);",
+      '/own': "return { status: 409, json: { error: { type: 'own', message: 'there is one in ' + context.directory } } };",
       '/much': "throw new PithError('limit_reached', 'no', { retryAfterMs: 1500 });",
     };
     const answer = `const found = { ${Object.entries(answers)
@@ -230,6 +231,7 @@ describe('the listener of pith serve', () => {
     const statuses = await Promise.all(['/invalid', '/refused', '/busy', '/reason'].map(async (path) => (await request(path)).status));
     expect(statuses).toEqual([400, 403, 409, 422]);
     expect((await request('/reason')).text).not.toContain(pith.sandbox);
+    expect((await request('/own')).json).toMatchObject({ error: { type: 'own', message: expect.stringMatching(/in sandbox\//u) } });
     expect(await request('/much')).toMatchObject({ status: 429, headers: { 'retry-after': '2' } });
     await until(async () => (await log()).includes('SECRET'));
     expect((await request('/health')).status).toBe(200);

@@ -48,6 +48,20 @@ describe('saved skills over HTTP', () => {
     expect((await api.request('/api/saved/ann%2Fgreet', { token: ann })).json).toMatchObject({ run_inputs: [{ name: 'city' }] });
   });
 
+  it('W13 an input keeps its value whatever its name, that of an option of the command too', async () => {
+    const api = await apiKernel([{ text: 'done' }], { only: ONLY });
+    const token = await api.token({ userId: 'ann' });
+    const input_schema = ['priority', 'input', 'draft', 'city'].map((name) => ({ name }));
+    const post = (path: string, json: JsonValue) => api.request(path, { method: 'POST', token, json });
+    await post('/api/saved', { name: 'odd', text: JSON.stringify({ system_prompt: 'Say.', input_schema }) });
+    const inputs = { priority: 'high', input: 'a=b', draft: 'yes', city: 'Rome' };
+    const begun = await post('/api/saved/ann%2Fodd/runs', { inputs });
+    expect(begun).toMatchObject({ status: 200 });
+    await until(async () => api.model.requests.length === 1);
+    for (const value of Object.values(inputs)) expect(JSON.stringify(api.model.requests[0])).toContain(value);
+    expect(await post('/api/saved/ann%2Fodd/runs', { inputs: { town: 'Rome' } })).toMatchObject({ status: 400 });
+  });
+
   it('W13 a caller saves and changes a skill by its text, and names no file of this machine', async () => {
     const api = await apiKernel([], { only: ONLY, files: { 'skill.yml': 'system_prompt: Tell.\n' } });
     const token = await api.token({ userId: 'ann' });

@@ -88,13 +88,17 @@ export class CommandRoutes {
 const NO_BYTES = new Uint8Array();
 const nameOf = ({ method, path }: CommandRoute): string => `${method} ${path}`;
 
-/** What a change is a change of: the route that shows the same path, or the nearest one above it with as many names. null: none does. */
-function resourceOf({ path }: CommandRoute): CommandRoute | null {
+/**
+ * What a change is a change of: the route that shows the same path, or the nearest one above it with as many names. null: none does, as what
+ * is added to a list was not there before.
+ */
+function resourceOf({ method, path }: CommandRoute): CommandRoute | null {
   const namesIn = (text: string): number => text.split('{').length;
   const above = COMMAND_ROUTES.filter(
     (each) => each.method === 'GET' && `${path}/`.startsWith(`${each.path}/`) && namesIn(each.path) === namesIn(path),
   );
-  return above.toSorted((one, other) => other.path.length - one.path.length)[0] ?? null;
+  const [nearest] = above.toSorted((one, other) => other.path.length - one.path.length);
+  return nearest === undefined || (method === 'POST' && nearest.path === path) ? null : nearest;
 }
 
 /** Those that show what others change: two people may do so at once. */

@@ -35,14 +35,16 @@ export function commandInput(
   const entries = (list: readonly { readonly name: string }[] = []) =>
     list.flatMap(({ name }) => (said(name) === undefined ? [] : [[name, said(name)] as const]));
   const inputs = Object.entries((values['inputs'] ?? {}) as Readonly<Record<string, unknown>>);
-  const open = inputs.map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)] as const);
+  // As `--input name=value`, so that no input is taken for an option of the command.
+  const pairs = inputs.map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
+  const open = pairs.length === 0 ? {} : { input: [...((values['input'] ?? []) as readonly string[]), ...pairs] };
   const variadic = (command.arguments ?? []).flatMap(({ name, variadic: takesAll = false }) => {
     const value = said(name);
     return takesAll && typeof value === 'string' ? [[name, [value]] as const] : [];
   });
   return {
     arguments: Object.fromEntries([...entries(command.arguments), ...variadic]) as CommandInput['arguments'],
-    options: { ...Object.fromEntries([...entries(command.options), ...open]), ...route.fixed } as CommandInput['options'],
+    options: { ...Object.fromEntries(entries(command.options)), ...open, ...route.fixed } as CommandInput['options'],
   };
 }
 

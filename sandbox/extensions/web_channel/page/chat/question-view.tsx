@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { ApiError } from '../server/api.ts';
+import { mayAnswer } from '../server/session.ts';
 import type { Conversation } from './conversation.ts';
 import type { Answer, Question } from './shapes.ts';
 
@@ -47,7 +48,7 @@ export function QuestionView({ question, conversation, takesKeys }: QuestionView
   };
   // At once with what is drawn: a key answers what its person sees.
   useLayoutEffect(() => {
-    if (!takesKeys) return undefined;
+    if (!takesKeys || !mayAnswer()) return undefined;
     const press = (event: KeyboardEvent): void => {
       const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
       const choice = question.answers.find((each) => KEYS[each][0] === event.key.toLowerCase());
@@ -86,31 +87,37 @@ export function QuestionView({ question, conversation, takesKeys }: QuestionView
         </button>
       )}
       {question.covers !== null && <p class="muted">Always covers: {question.covers}</p>}
-      <div class="row">
-        {question.answers.map((choice) => (
-          <button
-            key={choice}
-            type="button"
-            class={choice === 'once' ? 'main' : ''}
-            title={KEYS[choice][2]}
-            onClick={() => void answer(choice)}
-          >
-            {KEYS[choice][1]} {takesKeys && <kbd>{KEYS[choice][0]}</kbd>}
-          </button>
-        ))}
-        <input
-          ref={why}
-          class="wide"
-          value={reason}
-          placeholder={`Why not? The agent reads it${takesKeys ? ' (e)' : ''}`}
-          aria-label="Why not"
-          aria-keyshortcuts={takesKeys ? 'e' : undefined}
-          onInput={({ currentTarget }) => setReason(currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === 'Enter' && reason.trim() !== '') void answer('no');
-          }}
-        />
-      </div>
+      {mayAnswer() ? (
+        <div class="row">
+          {question.answers.map((choice) => (
+            <button
+              key={choice}
+              type="button"
+              class={choice === 'once' ? 'main' : ''}
+              title={KEYS[choice][2]}
+              onClick={() => void answer(choice)}
+            >
+              {KEYS[choice][1]} {takesKeys && <kbd>{KEYS[choice][0]}</kbd>}
+            </button>
+          ))}
+          <input
+            ref={why}
+            class="wide"
+            value={reason}
+            placeholder={`Why not? The agent reads it${takesKeys ? ' (e)' : ''}`}
+            aria-label="Why not"
+            aria-keyshortcuts={takesKeys ? 'e' : undefined}
+            onInput={({ currentTarget }) => setReason(currentTarget.value)}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' && reason.trim() !== '') void answer('no');
+            }}
+          />
+        </div>
+      ) : (
+        <p>
+          This session may not answer. In a terminal: <code>pith approvals show {question.number}</code>
+        </p>
+      )}
       <Problem error={error} />
     </section>
   );

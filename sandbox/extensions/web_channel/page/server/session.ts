@@ -20,6 +20,11 @@ export function pageValue(): string {
   return localStorage.getItem(KEY) ?? '';
 }
 
+/** A session of a token that may only chat answers no question. */
+export function mayAnswer(): boolean {
+  return person.value !== null && person.value !== undefined && person.value.may !== 'chat';
+}
+
 /** Signs in by the code in the address, which is then removed from it, or finds out who is signed in already. */
 export async function begin(): Promise<void> {
   const code = new URLSearchParams(location.hash.slice(1)).get('code');
