@@ -1,11 +1,17 @@
 import type { Command, CommandContext } from 'pith';
 import { diff, history } from './commands/history.ts';
 import { list } from './commands/list.ts';
+import { withRegistry, type WithSkills } from './commands/open-registry.ts';
 import { resources } from './commands/resources.ts';
 import { show } from './commands/show.ts';
 import { validate } from './commands/validate.ts';
 
 /** The commands for which the extension is not activated. What imports much is imported by the command that needs it. */
 export default function commands(context: CommandContext): Command[] {
-  return [list(context), show(context), resources(context), validate(context), history(context), diff(context)];
+  return [...shownBy(context, (run) => withRegistry(context, run)), validate(context)];
+}
+
+/** The same, of a registry that runs already. */
+export function shownBy(context: CommandContext, withSkills: WithSkills): Command[] {
+  return [list(context, withSkills), show(withSkills), resources(withSkills), history(withSkills), diff(withSkills)];
 }

@@ -1,4 +1,4 @@
-import type { Command, CommandContext, JsonValue } from 'pith';
+import type { Command, JsonValue } from 'pith';
 import { localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import { printable, printableLine } from '@pith/plain-text';
 import { folderDiff, type FileChange, folderDiffLines } from '@pith/skill-files';
@@ -6,7 +6,7 @@ import type { SkillVersion } from '../contract.ts';
 import type { HistorySubject } from '../history/history-file.ts';
 import { hexOf, versionNamed } from '../history/wanted.ts';
 import type { SkillRegistry } from '../registry.ts';
-import { withRegistry } from './open-registry.ts';
+import type { WithSkills } from './open-registry.ts';
 import { wantedSubject } from './wanted.ts';
 
 const ID = { name: 'id', description: 'id of the skill, or source/id', required: true };
@@ -14,13 +14,13 @@ const ID = { name: 'id', description: 'id of the skill, or source/id', required:
 /** How a person names a version, wherever one is asked for. */
 export const VERSION = "its number, its frontmatter's version, or the beginning of its sha256";
 
-export function history(context: CommandContext): Command {
+export function history(withSkills: WithSkills): Command {
   return {
     path: 'skills history',
     description: 'List the accepted changes of a skill, the newest first',
     arguments: [ID],
     run: (input, io) =>
-      withRegistry(context, async (registry, snapshot) => {
+      withSkills(async (registry, snapshot) => {
         const subject = await wantedSubject(registry, snapshot, String(input.arguments['id']));
         const versions = [...(await registry.history.record(subject)).versions].reverse();
         if (io.wantsJson) return io.json(versions.map(versionJson));
@@ -56,7 +56,7 @@ function versionJson({ number, digest, version, at, by, how, reason, proposal }:
   };
 }
 
-export function diff(context: CommandContext): Command {
+export function diff(withSkills: WithSkills): Command {
   return {
     path: 'skills diff',
     description: 'Show what differs between two versions of a skill',
@@ -66,7 +66,7 @@ export function diff(context: CommandContext): Command {
       { name: 'to', description: 'the same (default: what is in the folder now)' },
     ],
     run: (input, io) =>
-      withRegistry(context, async (registry, snapshot) => {
+      withSkills(async (registry, snapshot) => {
         const { id, from, to } = input.arguments;
         const subject = await wantedSubject(registry, snapshot, String(id));
         const { versions } = await registry.history.record(subject);

@@ -1,5 +1,5 @@
 import type { Command, ExtensionContext } from 'pith';
-import commands from '../commands.ts';
+import { shownBy } from '../commands.ts';
 import type { SkillsConfig } from '../config.ts';
 import type { SkillDrafts, SkillWriter } from '../contract.ts';
 import type { SkillRegistry } from '../registry.ts';
@@ -8,6 +8,7 @@ import { accept, discard } from './drafts.ts';
 import { explain } from './explain.ts';
 import { rollback } from './rollback.ts';
 import { trust, untrust } from './trust.ts';
+import { validate } from './validate.ts';
 
 /** All commands, also those that need a kernel. */
 export function initializedCommands(
@@ -20,7 +21,8 @@ export function initializedCommands(
   }: { readonly registry: SkillRegistry; readonly search: SkillSearch; readonly writer: SkillWriter; readonly drafts: SkillDrafts },
 ): readonly Command[] {
   return [
-    ...commands(context),
+    ...shownBy(context, async (run) => run(registry, await registry.refresh())),
+    validate(context),
     trust(context, registry),
     untrust(context, registry),
     explain(context, registry, search),

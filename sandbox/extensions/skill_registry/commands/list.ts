@@ -5,11 +5,11 @@ import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { briefOf, diagnosticJson, diagnosticText, idOf, LINK_REFUSED } from '@pith/skill-files';
 import type { SkillRegistry } from '../registry.ts';
 import { cureOf, type Skill, type Snapshot, summaryOf } from '../skill.ts';
-import { withRegistry } from './open-registry.ts';
+import type { WithSkills } from './open-registry.ts';
 import { CHANGED_OUTSIDE } from '../drafts/outside-changes.ts';
 import { SKILL_UNSCANNED } from '../scan/precedence.ts';
 
-export function list(context: CommandContext): Command {
+export function list(context: CommandContext, withSkills: WithSkills): Command {
   return {
     path: 'skills list',
     description: 'List the skills that are offered',
@@ -18,7 +18,7 @@ export function list(context: CommandContext): Command {
       { name: 'all', type: 'boolean', description: 'also those that are shadowed, disabled, untrusted or invalid, with the reason' },
     ],
     run: (input, io) =>
-      withRegistry(context, async (registry, found) => {
+      withSkills(async (registry, found) => {
         const all = input.options['all'] === true;
         const { plugin } = input.arguments;
         const snapshot = plugin === undefined ? found : ofPlugin(found, String(plugin));

@@ -38,7 +38,10 @@ function carriedSkills(extensions: string): ReadonlyMap<string, string> {
   return found;
 }
 
-/** The skills as they are now. `run` may read bodies; what was learnt is written down when it ends. */
+/** Gives a command the skills as they are now, and ends what was opened for that. */
+export type WithSkills = <T>(run: (registry: SkillRegistry, snapshot: Snapshot) => Promise<T> | T) => Promise<T>;
+
+/** The skills as they are now, where nothing runs that knows them. `run` may read bodies; what was learnt is written down when it ends. */
 export async function withRegistry<T>(
   context: CommandContext,
   run: (registry: SkillRegistry, snapshot: Snapshot) => Promise<T> | T,

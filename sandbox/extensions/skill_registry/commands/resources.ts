@@ -1,12 +1,12 @@
-import { type Command, type CommandContext, type CommandInput, type CommandIO, PithError } from 'pith';
+import { type Command, type CommandInput, type CommandIO, PithError } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
 import { renderTable, textColumns, widthOf } from '@pith/command-line';
 import { listResources, readResource } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
-import { withRegistry } from './open-registry.ts';
+import type { WithSkills } from './open-registry.ts';
 import { wantedSkill } from './wanted.ts';
 
-export function resources(context: CommandContext): Command {
+export function resources(withSkills: WithSkills): Command {
   return {
     path: 'skills resources',
     description: 'List the files beside a SKILL.md, or print one of them as an agent reads it',
@@ -16,7 +16,7 @@ export function resources(context: CommandContext): Command {
     ],
     options: [{ name: 'part', type: 'number', description: 'the part of a long text', default: 1 }],
     run: (input, io, signal) =>
-      withRegistry(context, async (registry, snapshot) => {
+      withSkills(async (registry, snapshot) => {
         const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
         const { path } = input.arguments;
         await (path === undefined ? printList(skill, io) : printOne(skill, { path: String(path), part: partOf(input) }, io, signal));

@@ -1,18 +1,18 @@
-import type { Command, CommandContext, JsonValue } from 'pith';
+import type { Command, JsonValue } from 'pith';
 import { printable, printableLine } from '@pith/plain-text';
 import { clean, diagnosticText, treeDigest } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
-import { withRegistry } from './open-registry.ts';
+import type { WithSkills } from './open-registry.ts';
 import { skillJson } from './list.ts';
 import { wantedSkill } from './wanted.ts';
 
-export function show(context: CommandContext): Command {
+export function show(withSkills: WithSkills): Command {
   return {
     path: 'skills show',
     description: 'Show the details and the text of a skill',
     arguments: [{ name: 'id', description: 'id, display name or source/id', required: true }],
     run: (input, io) =>
-      withRegistry(context, async (registry, snapshot) => {
+      withSkills(async (registry, snapshot) => {
         const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
         const { body, sha256, stale } = await registry.readBody(skill);
         if (io.wantsJson) {
