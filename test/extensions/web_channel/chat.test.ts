@@ -305,6 +305,6 @@ describePage('the chat', () => {
     await say(page, '/new');
     await page.getByRole('heading', { name: 'What shall we do?' }).waitFor();
     expect(api.model.requests).toHaveLength(2);
-    expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]); // no recipe of that name
+    expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]); // recipes are not there
   });
 });

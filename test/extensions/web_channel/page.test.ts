@@ -1,3 +1,4 @@
+import { HttpUsers } from 'pith/http';
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { gate, until } from '../../waiting.ts';
@@ -176,6 +177,21 @@ export default class {
     await page.getByRole('button', { name: /^Revoke token/u }).click();
     await page.getByRole('cell', { name: 'token', exact: true }).waitFor({ state: 'hidden' });
     expect(faults).toEqual([]);
+  });
+
+  it('W2 W10 signing out ends the session; at 360 pixels all views are in reach', async () => {
+    const { api, page, faults } = await openPage({ width: 360 });
+    for (const name of ['Chat', 'Saved skills', 'Work', 'Skills', 'System']) {
+      const link = page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name, exact: true });
+      await link.click();
+      expect((await link.boundingBox())?.width).toBeGreaterThan(24);
+    }
+    const users = api.pith.kernel.host.providers.remote('http', HttpUsers);
+    expect(await users?.tokens()).toHaveLength(1);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    expect(await users?.tokens()).toEqual([]);
+    expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
   });
 
   it('W2 a user who is no administrator signs in with a token, and has no system, proposals or installation', async () => {

@@ -61,12 +61,10 @@ async function readableSkills() {
 export async function expanded(text: string): Promise<string> {
   const [, name, rest = ''] = /^\/([\w-]+)(?:\s+(.*))?$/su.exec(text) ?? [];
   if (name === undefined) return text.trim();
-  const query = new URLSearchParams({ message: 'true', ...(rest === '' ? {} : { text: rest }) });
-  const shown = await read<{ readonly text?: string }>(`/api/recipes/${encodeURIComponent(name)}?${query}`).catch((error: unknown) => {
-    if (error instanceof ApiError && error.status === 404) return null; // no recipe
-    throw error;
-  });
-  if (shown?.text !== undefined) return shown.text;
+  if ((await usableRecipes()).some((recipe) => recipe.name === name)) {
+    const query = new URLSearchParams({ message: 'true', ...(rest === '' ? {} : { text: rest }) });
+    return (await read<{ readonly text: string }>(`/api/recipes/${encodeURIComponent(name)}?${query}`)).text;
+  }
   if ((await readableSkills()).some((skill) => skill.name === name)) return `Use the skill \`${name}\`${rest === '' ? '.' : `: ${rest}`}`;
   const cure = 'type / to see what there is, or begin with a space to send it as it is';
   throw new ApiError({ status: 0, code: 'command_unknown', message: `/${name} is not a command, a recipe or a skill`, cure, answer: {} });

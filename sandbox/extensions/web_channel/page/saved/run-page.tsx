@@ -40,8 +40,9 @@ export function RunPage({ id }: { readonly id: string }): VNode {
           {run.state}
         </span>
         <span class="muted">
-          {run.status} · {run.steps} steps · {run.tool_calls} calls
-          {took !== null && ` · ${(took / 1000).toFixed(1)} s`}
+          {[run.status, of(run.steps, 'step'), of(run.tool_calls, 'call'), took === null ? '' : `${(took / 1000).toFixed(1)} s`]
+            .filter((part) => part !== '')
+            .join(' · ')}
         </span>
         {!hasEnded(run) && (
           <button type="button" onClick={() => void cancel()}>
@@ -72,4 +73,8 @@ export function RunPage({ id }: { readonly id: string }): VNode {
       )}
     </main>
   );
+}
+
+function of(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

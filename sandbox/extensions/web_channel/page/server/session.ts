@@ -64,8 +64,7 @@ export async function signIn(by: { readonly code: string } | { readonly token: s
 }
 
 export async function signOut(): Promise<void> {
-  const headers = { 'x-pith-page': pageValue(), 'content-type': 'application/json' };
-  await fetch('/sign-out', { method: 'POST', headers, body: '{}' }).catch(() => undefined); // without what is removed next it opens nothing here
+  await fetch('/sign-out', { method: 'POST', headers: { 'x-pith-page': pageValue() } }).catch(() => undefined); // without what is removed next it opens nothing here
   localStorage.removeItem(KEY);
   location.assign('/'); // nothing of this person stays in the page
 }

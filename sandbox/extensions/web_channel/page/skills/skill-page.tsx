@@ -34,6 +34,11 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
   if (skill === null)
     return (
       <main class="view">
+        <p>
+          <a href="/skills" onClick={followLink}>
+            Skills
+          </a>
+        </p>
         <Problem error={loaded.value.error} />
       </main>
     );

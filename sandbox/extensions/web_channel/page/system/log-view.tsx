@@ -46,7 +46,7 @@ export function LogView({ extension }: { readonly extension: string | null }): V
               <td class={TONES[of]}>{of}</td>
               {extension === null && <td>{name}</td>}
               <td>
-                {message} {Object.keys(fields).length > 0 && <code class="muted">{JSON.stringify(fields)}</code>}
+                {message} {Object.keys(fields).length > 0 && <code class="muted long">{JSON.stringify(fields)}</code>}
               </td>
             </tr>
           ))}
