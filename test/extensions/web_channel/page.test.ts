@@ -91,7 +91,7 @@ export default class {
     });
     await say(page, '<img src=x onerror="window.harmed=1">');
     await page.getByText('See <script>').waitFor();
-    await page.goto(new URL('/skills/letters', page.url()).href);
+    await page.goto(new URL('/skills/skill/letters', page.url()).href);
     await page.getByRole('heading', { name: 'letters', level: 1 }).waitFor();
     await page.locator('.markdown').getByText('click').click();
     await page.getByRole('button', { name: 'Image from far.example: far' }).waitFor();

@@ -35,7 +35,7 @@ describePage('saved skills on the page', () => {
     await page.getByLabel('Retired').uncheck();
     await page.getByRole('link', { name: 'local/greet' }).click();
     await page.locator('summary', { hasText: 'Who runs it, and when' }).press('Enter');
-    await page.getByLabel('Runs by itself at').fill('0 9 * * *');
+    await page.getByLabel('Timetable').fill('0 9 * * *');
     await page.getByLabel('Time zone').fill('UTC');
     await page.keyboard.press('Enter');
     const times = page.getByText('— next');
@@ -47,7 +47,7 @@ describePage('saved skills on the page', () => {
     await page.getByLabel('Shared with').fill('ann, bob');
     await page.keyboard.press('Enter');
     await page.locator('.chip', { hasText: 'shared' }).waitFor();
-    await page.getByLabel('Runs by itself at').fill('every day');
+    await page.getByLabel('Timetable').fill('every day');
     await page.getByRole('button', { name: 'Schedule' }).click();
     await page.getByRole('alert').getByText('must have five fields').waitFor();
     expect(await violations(page)).toEqual([]);

@@ -1,9 +1,17 @@
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 
 /** Where the page is: the path of its address. */
 export const place = signal(location.pathname);
 
+/** The parts of that path, decoded. */
+export const parts = computed(() => place.value.slice(1).split('/').map(decodeURIComponent));
+
 addEventListener('popstate', () => (place.value = location.pathname));
+
+/** The address of a view; a slash in one of `segments` divides it, as the server refuses an encoded one. */
+export function address(...segments: readonly string[]): string {
+  return `/${segments.join('/').split('/').map(encodeURIComponent).join('/')}`;
+}
 
 /** A link within the page, without loading it again. */
 export function goTo(path: string): void {

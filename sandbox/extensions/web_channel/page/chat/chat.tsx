@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
-import { followLink, goTo, place } from '../router.ts';
+import { address, followLink, goTo, parts } from '../router.ts';
 import { ApiError, ask } from '../server/api.ts';
 import { type Choice, ChoiceView, chosen, NO_CHOICE } from './choice.tsx';
 import { Composer } from './composer.tsx';
@@ -18,11 +18,11 @@ import { ThreadActions } from './thread-actions.tsx';
 import { ThreadList } from './thread-list.tsx';
 
 export function Chat(): VNode {
-  const id = place.value.split('/')[2];
+  const id = parts.value.slice(1).join('/');
   return (
     <div class="chat">
-      <ThreadList current={id ?? null} />
-      {id === undefined || id === '' ? <NewConversation /> : <OpenConversation key={id} id={decodeURIComponent(id)} />}
+      <ThreadList current={id} />
+      {id === '' ? <NewConversation /> : <OpenConversation key={id} id={id} />}
     </div>
   );
 }
@@ -38,7 +38,7 @@ function NewConversation(): VNode {
       conversation.close();
     }
     choices.set(id, { ...choice.value, agent: '' });
-    goTo(`/chat/${encodeURIComponent(id)}`);
+    goTo(address('chat', id));
   };
   return (
     <main class="conversation">
@@ -71,7 +71,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
     try {
       const { id: made, text } = await conversation.branch(seq);
       drafts.set(made, text ?? '');
-      goTo(`/chat/${encodeURIComponent(made)}`);
+      goTo(address('chat', made));
     } catch (wrong) {
       if (!(wrong instanceof ApiError)) throw wrong;
       error.value = wrong;
@@ -139,7 +139,7 @@ function About({ conversation: { thread }, figures }: { readonly conversation: C
       {value !== null && value.branchOf !== null && (
         <>
           {' · '}
-          <a href={`/chat/${encodeURIComponent(value.branchOf)}`} onClick={followLink}>
+          <a href={address('chat', value.branchOf)} onClick={followLink}>
             the conversation that it branched from
           </a>
         </>

@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { read } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { concerns, useLoaded } from '../server/loaded.ts';
 
 interface Agent {
   readonly id: string;
@@ -28,7 +28,7 @@ interface ChoiceProps {
 
 /** Models are asked for once somebody is about to choose one. */
 export function ChoiceView({ choice, agentId }: ChoiceProps): VNode {
-  const [agents] = useLoaded<readonly Agent[]>('/api/agents', ({ data }) => data['kind'] === 'agent');
+  const [agents] = useLoaded<readonly Agent[]>('/api/agents', concerns('agent'));
   const models = useSignal<readonly string[] | null>(null);
   const list = (agents.value.value ?? []).filter(({ state }) => state === 'active');
   const usual = list.find((each) => (agentId === null ? each.default === true : each.id === agentId));

@@ -1,4 +1,4 @@
-import { goTo } from '../router.ts';
+import { address, goTo } from '../router.ts';
 import { ApiError } from '../server/api.ts';
 import type { Conversation } from './conversation.ts';
 import { branchThread, compactThread, deleteThread, renameThread, saveThread } from './thread-work.ts';
@@ -19,7 +19,7 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
   { name: 'rename', about: 'Give the conversation another title', run: ({ id }, rest) => renameThread(id, rest) },
   { name: 'export', about: 'Save the conversation as Markdown', run: ({ id }) => saveThread(id) },
   { name: 'delete', about: 'Delete the conversation', run: ({ id, thread }) => deleteThread(id, thread.value?.title ?? id) },
-  { name: 'timeline', about: 'Show what took how long', run: ({ id }) => goTo(`/work/timeline/${encodeURIComponent(id)}`) },
+  { name: 'timeline', about: 'Show what took how long', run: ({ id }) => goTo(address('work/timeline', id)) },
 ];
 
 /** Does what a slash command says. False: the text begins with none. Rejects with `ApiError`. */

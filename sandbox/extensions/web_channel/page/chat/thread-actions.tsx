@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
-import { followLink } from '../router.ts';
+import { address, followLink } from '../router.ts';
 import type { ApiError } from '../server/api.ts';
 import type { Thread } from './shapes.ts';
 import { compactThread, deleteThread, renameThread, saveThread } from './thread-work.ts';
@@ -35,7 +35,7 @@ export function ThreadActions({ thread }: { readonly thread: Thread }): VNode {
           <button type="button" onClick={() => void act(() => compactThread(thread.id))}>
             Shorten
           </button>
-          <a class="button" href={`/work/timeline/${encodeURIComponent(thread.id)}`} onClick={followLink}>
+          <a class="button" href={address('work/timeline', thread.id)} onClick={followLink}>
             Timeline
           </a>
           <button type="button" onClick={() => void act(() => deleteThread(thread.id, thread.title))}>

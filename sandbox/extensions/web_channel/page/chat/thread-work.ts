@@ -1,5 +1,5 @@
 import { confirmed } from '../parts/confirm.tsx';
-import { goTo } from '../router.ts';
+import { address, goTo } from '../router.ts';
 import { ask, readText } from '../server/api.ts';
 
 const pathOf = (id: string): string => `/api/threads/${encodeURIComponent(id)}`;
@@ -10,7 +10,7 @@ export const compactThread = (id: string): Promise<unknown> => ask('POST', `${pa
 
 export async function branchThread(id: string): Promise<void> {
   const made = await ask<{ readonly id: string }>('POST', `${pathOf(id)}/branch`);
-  goTo(`/chat/${encodeURIComponent(made.id)}`);
+  goTo(address('chat', made.id));
 }
 
 /** Asks first. */

@@ -1,8 +1,8 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { followLink } from '../router.ts';
+import { address, followLink } from '../router.ts';
 import { ask, type ApiError } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { concerns, useLoaded } from '../server/loaded.ts';
 import { Problem } from './problem.tsx';
 
 interface Notice {
@@ -16,7 +16,7 @@ const SHOWN = 3;
 
 /** What this person was told outside of conversations, newest first, until they dismiss it. */
 export function Notices(): VNode {
-  const [loaded] = useLoaded<{ readonly notices: readonly Notice[] }>('/api/notices', ({ data }) => data['kind'] === 'notice');
+  const [loaded] = useLoaded<{ readonly notices: readonly Notice[] }>('/api/notices', concerns('notice'));
   const [error, setError] = useState<ApiError | null>(null);
   const notices = loaded.value.value?.notices ?? [];
   const dismiss = async (ids: readonly string[]): Promise<void> => {
@@ -34,7 +34,7 @@ export function Notices(): VNode {
               {new Date(at).toLocaleString()}
             </time>
             {threadId !== null && (
-              <a href={`/chat/${encodeURIComponent(threadId)}`} onClick={followLink}>
+              <a href={address('chat', threadId)} onClick={followLink}>
                 Open the conversation
               </a>
             )}

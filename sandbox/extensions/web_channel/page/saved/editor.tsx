@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
-import { followLink, goTo } from '../router.ts';
-import { useLoaded } from '../server/loaded.ts';
-import { type InputField, INPUT_TYPES, never, OUTPUT_KINDS, referenceOf, type SavedSkill } from './saved-skill.ts';
+import { address, followLink, goTo } from '../router.ts';
+import { never, useLoaded } from '../server/loaded.ts';
+import { type InputField, INPUT_TYPES, OUTPUT_KINDS, referenceOf, type SavedSkill } from './saved-skill.ts';
 
 /** Saves a skill, or changes one. `reference`: that one; null: a new one. */
 export function Editor({ reference }: { readonly reference: string | null }): VNode {
@@ -50,7 +50,7 @@ function Form({ skill }: { readonly skill: SavedSkill | null }): VNode {
       skill === null
         ? await change<SavedSkill>('POST', '/api/saved', { name: said('name'), text })
         : await change<SavedSkill>('PATCH', `/api/saved/${encodeURIComponent(referenceOf(skill))}`, { text });
-    if (saved !== null) goTo(`/saved/${encodeURIComponent(referenceOf(saved))}`);
+    if (saved !== null) goTo(address('saved/skill', referenceOf(saved)));
   };
   return (
     <form

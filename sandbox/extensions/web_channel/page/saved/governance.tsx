@@ -55,7 +55,7 @@ export function Governance({ skill, path, again }: OfSavedSkill): VNode {
       </form>
       {isAdmin && (
         <form class="row" onSubmit={submit((form) => change('PUT', `${path}/pin`, { version: said(form, 'version') }))}>
-          <label for="version">Others run version</label>
+          <label for="version">Version for others</label>
           <select id="version" name="version">
             {skill.versions.map(({ id, number, version }) => (
               <option key={id} value={id} selected={id === skill.pinned_version_id}>
@@ -80,7 +80,7 @@ export function Governance({ skill, path, again }: OfSavedSkill): VNode {
           return change('PUT', `${path}/schedule`, { cron: said(form, 'cron'), ...(zone === '' ? {} : { time_zone: zone }) });
         })}
       >
-        <label for="cron">Runs by itself at</label>
+        <label for="cron">Timetable</label>
         <input id="cron" name="cron" required placeholder="0 9 * * 1-5, or @daily" defaultValue={skill.schedule ?? ''} />
         <input name="zone" aria-label="Time zone" placeholder="Europe/Rome" defaultValue={skill.time_zone ?? ''} />
         <button type="submit" disabled={isBusy}>

@@ -58,7 +58,7 @@ function FieldView({ field, problem }: { readonly field: InputField; readonly pr
     <p>
       <label for={shared.id}>
         {name}
-        {required && <span class="muted"> (needed)</span>}
+        {required && <span class="muted"> (required)</span>}
       </label>
       {choices.length > 0 ? (
         <select {...shared} required={required}>

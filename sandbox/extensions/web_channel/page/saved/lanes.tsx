@@ -2,9 +2,8 @@ import type { VNode } from 'preact';
 import { useOften } from '../parts/often.ts';
 import { Plot } from '../parts/plot.tsx';
 import { Problem } from '../parts/problem.tsx';
-import { useLoaded } from '../server/loaded.ts';
+import { never, useLoaded } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
-import { never } from './saved-skill.ts';
 
 interface Lane {
   readonly lane: string;

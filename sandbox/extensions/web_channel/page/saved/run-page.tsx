@@ -3,16 +3,16 @@ import { useState } from 'preact/hooks';
 import { Markdown } from '../parts/markdown.tsx';
 import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
-import { followLink } from '../router.ts';
+import { address, followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { never, useLoaded } from '../server/loaded.ts';
 import { Timeline } from '../work/timeline.tsx';
 import { hasEnded, type Run } from './saved-skill.ts';
 
 /** One run as it goes on, and what came of it. */
 export function RunPage({ id }: { readonly id: string }): VNode {
   const path = `/api/runs/${encodeURIComponent(id)}`;
-  const [loaded, again] = useLoaded<Run>(path, () => false);
+  const [loaded, again] = useLoaded<Run>(path, never);
   const [error, setError] = useState<ApiError | null>(null);
   const run = loaded.value.value;
   useOften(again, run !== null && !hasEnded(run), 1000);
@@ -30,7 +30,7 @@ export function RunPage({ id }: { readonly id: string }): VNode {
   return (
     <main class="view">
       <p>
-        <a href={`/saved/${encodeURIComponent(run.skill)}`} onClick={followLink}>
+        <a href={address('saved/skill', run.skill)} onClick={followLink}>
           {run.skill}
         </a>
       </p>

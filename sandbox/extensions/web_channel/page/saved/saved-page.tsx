@@ -5,13 +5,13 @@ import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
 import { Section } from '../parts/section.tsx';
 import { Table } from '../parts/table.tsx';
-import { followLink, goTo } from '../router.ts';
+import { address, followLink, goTo } from '../router.ts';
 import { ask } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { never, useLoaded } from '../server/loaded.ts';
 import { person } from '../server/session.ts';
 import { Governance } from './governance.tsx';
 import { InputForm } from './input-form.tsx';
-import { hasEnded, isGovernedBy, never, referenceOf, type Run, type WholeSavedSkill } from './saved-skill.ts';
+import { hasEnded, isGovernedBy, referenceOf, type Run, type WholeSavedSkill } from './saved-skill.ts';
 import { Webhook } from './webhook.tsx';
 
 /** One saved skill: its form, its runs, and for who owns it how others reach it. */
@@ -33,7 +33,7 @@ export function SavedPage({ reference }: { readonly reference: string }): VNode 
     );
   const run = async (inputs: Readonly<Record<string, string>>): Promise<void> => {
     const { id } = await ask<Run>('POST', `${path}/runs`, { inputs });
-    goTo(`/saved/runs/${encodeURIComponent(id)}`);
+    goTo(address('saved/runs', id));
   };
   const isMine = isGovernedBy(skill, person.value);
   const parts = { skill, path, again };
@@ -58,7 +58,7 @@ export function SavedPage({ reference }: { readonly reference: string }): VNode 
           {skill.webhook_enabled && ' · webhook'}
         </span>
         {isMine && skill.owner_id !== null && (
-          <a class="button" href={`/saved/${encodeURIComponent(reference)}/edit`} onClick={followLink}>
+          <a class="button" href={address('saved/edit', reference)} onClick={followLink}>
             Edit
           </a>
         )}
@@ -92,7 +92,7 @@ function pinnedVersion({ versions, pinned_version_id: pinned }: WholeSavedSkill)
 function Timetable({ skill: { schedule, time_zone: zone, next_runs: next } }: { readonly skill: WholeSavedSkill }): VNode {
   return (
     <p>
-      Runs by itself: <code>{schedule}</code> {zone}
+      Timetable: <code>{schedule}</code> {zone}
       {next.length > 0 && <span class="muted"> — next {next.map((at) => new Date(at).toLocaleString()).join('; ')}</span>}
     </p>
   );
@@ -119,7 +119,7 @@ function RunTable({ runs }: { readonly runs: readonly Run[] }): VNode {
       {runs.map((run) => (
         <tr key={run.id}>
           <td>
-            <a href={`/saved/runs/${encodeURIComponent(run.id)}`} onClick={followLink}>
+            <a href={address('saved/runs', run.id)} onClick={followLink}>
               {new Date(run.queued_at).toLocaleString()}
             </a>
           </td>

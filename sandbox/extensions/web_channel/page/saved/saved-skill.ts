@@ -85,6 +85,3 @@ export function isGovernedBy({ owner_id: owner }: Pick<SavedSkill, 'owner_id'>, 
 }
 
 export const hasEnded = ({ ended_at: at }: Pick<Run, 'ended_at'>): boolean => at !== null;
-
-/** No event of the server tells of changes of saved skills and runs. */
-export const never = (): boolean => false;

@@ -2,22 +2,22 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
 import { Section } from '../parts/section.tsx';
-import { followLink, place } from '../router.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { address, followLink, parts } from '../router.ts';
+import { never, useLoaded } from '../server/loaded.ts';
 import { Editor } from './editor.tsx';
 import { Lanes } from './lanes.tsx';
 import { RunPage } from './run-page.tsx';
 import { SavedPage } from './saved-page.tsx';
-import { never, referenceOf, type SavedSkill } from './saved-skill.ts';
+import { referenceOf, type SavedSkill } from './saved-skill.ts';
 
 /** Saved skills: what they do, their forms, and their runs. */
 export function Saved(): VNode {
-  const [, , first = '', second = ''] = place.value.split('/');
-  if (first === 'runs') return <RunPage key={second} id={decodeURIComponent(second)} />;
-  if (first === 'new') return <Editor key="new" reference={null} />;
-  if (first === '') return <SavedList />;
-  const reference = decodeURIComponent(first);
-  return second === 'edit' ? <Editor key={first} reference={reference} /> : <SavedPage key={first} reference={reference} />;
+  const [, part, ...rest] = parts.value;
+  const id = rest.join('/');
+  if (part === 'new') return <Editor key="new" reference={null} />;
+  if (id === '') return <SavedList />;
+  if (part === 'runs') return <RunPage key={id} id={id} />;
+  return part === 'edit' ? <Editor key={id} reference={id} /> : <SavedPage key={id} reference={id} />;
 }
 
 function SavedList(): VNode {
@@ -66,7 +66,7 @@ function SavedList(): VNode {
       <ul class="cards">
         {shown.map((skill) => (
           <li key={skill.id}>
-            <a href={`/saved/${encodeURIComponent(referenceOf(skill))}`} onClick={followLink}>
+            <a href={address('saved/skill', referenceOf(skill))} onClick={followLink}>
               {referenceOf(skill)}
             </a>
             <span class="chip">{skill.visibility}</span>

@@ -3,11 +3,20 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { ApiError, read } from './api.ts';
 import { onEvent, type ServerEvent } from './events.ts';
 
-/** What a view shows of the server: the last answer, also while a newer one is on its way. */
+/** What a view shows of the server: the last answer to its path, also while a newer one is on its way. */
 export interface Loaded<T> {
   readonly value: T | null;
   readonly error: ApiError | null;
 }
+
+/** Events that something of `kind`, or that with `id`, has changed; without an id in the event, any of them may have. */
+export const concerns =
+  (kind: string, id?: string) =>
+  ({ data }: ServerEvent): boolean =>
+    data['kind'] === kind && (id === undefined || data['id'] === '' || data['id'] === id);
+
+/** For what no event tells. */
+export const never = (): boolean => false;
 
 /** Loads `path`, and loads it again when an event says that it has changed. null: nothing is loaded. */
 export function useLoaded<T>(path: string | null, changes: (event: ServerEvent) => boolean): readonly [Signal<Loaded<T>>, () => void] {

@@ -22,7 +22,7 @@ export function Advice({ skill: { source, id } }: { readonly skill: Skill }): VN
   return (
     <>
       <Problem error={error} />
-      {value !== null && findings.length === 0 && <p class="good">Nothing to say.</p>}
+      {value !== null && findings.length === 0 && <p class="good">No advice.</p>}
       <Findings findings={findings} />
     </>
   );

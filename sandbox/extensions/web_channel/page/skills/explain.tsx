@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Problem } from '../parts/problem.tsx';
-import { useLoaded } from '../server/loaded.ts';
+import { never, useLoaded } from '../server/loaded.ts';
 import { changesSkills } from './skill.ts';
 
 interface Explained {
@@ -30,7 +30,7 @@ const PLACES = {
 
 /** Whether an agent meets it, what the catalog has room for, and how it ranks for a message. */
 export function Explain({ path }: { readonly path: string }): VNode {
-  const [agents] = useLoaded<readonly { readonly id: string }[]>('/api/agents', () => false);
+  const [agents] = useLoaded<readonly { readonly id: string }[]>('/api/agents', never);
   const [asked, setAsked] = useState('');
   const [loaded] = useLoaded<Explained>(`${path}/explain${asked}`, changesSkills);
   const { value, error } = loaded.value;

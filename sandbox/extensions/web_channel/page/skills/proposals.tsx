@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { followLink, place } from '../router.ts';
+import { address, followLink, parts } from '../router.ts';
 import { Problem } from '../parts/problem.tsx';
 import { useLoaded } from '../server/loaded.ts';
 import { ProposalPage } from './proposal-page.tsx';
@@ -8,8 +8,8 @@ import { changesSkills } from './skill.ts';
 
 /** Changes of skills that agents propose, and one of them side by side with what it changes. */
 export function Proposals(): VNode {
-  const id = place.value.split('/')[3];
-  return id === undefined ? <ProposalList /> : <ProposalPage key={id} id={decodeURIComponent(id)} />;
+  const id = parts.value[2];
+  return id === undefined ? <ProposalList /> : <ProposalPage key={id} id={id} />;
 }
 
 function ProposalList(): VNode {
@@ -28,7 +28,7 @@ function ProposalList(): VNode {
       <ul class="cards">
         {list.map((entry) => (
           <li key={entry.id}>
-            <a href={`/skills/proposals/${encodeURIComponent(entry.id)}`} onClick={followLink}>
+            <a href={address('skills/proposals', entry.id)} onClick={followLink}>
               {entry.skill ?? entry.id}
             </a>
             <span class={`chip ${isWaiting(entry) ? 'warn' : ''}`}>{entry.status}</span>

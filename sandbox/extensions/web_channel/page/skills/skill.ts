@@ -1,3 +1,5 @@
+import { concerns } from '../server/loaded.ts';
+
 export interface Skill {
   readonly id: string;
   readonly name: string;
@@ -19,4 +21,4 @@ export interface Finding {
   readonly line?: number;
 }
 
-export const changesSkills = ({ data }: { readonly data: Readonly<Record<string, unknown>> }): boolean => data['kind'] === 'skill';
+export const changesSkills = concerns('skill');

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
 import { Lazy } from '../parts/lazy.tsx';
-import { followLink, goTo, place } from '../router.ts';
+import { address, followLink, goTo, parts } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
 import { changesSkills, type Skill } from './skill.ts';
@@ -15,14 +15,11 @@ interface Proposal {
 
 /** Skills, and what is to be decided about them. */
 export function Skills(): VNode {
-  const [, , first = '', second] = place.value.split('/');
-  if (first === 'proposals') return <Lazy key="proposals" load={async () => (await import('./proposals.tsx')).Proposals} />;
-  if (first === 'install') return <Lazy key="install" load={async () => (await import('./install.tsx')).Install} />;
-  return first === '' ? (
-    <SkillList />
-  ) : (
-    <SkillPage key={first} id={decodeURIComponent(second === undefined ? first : `${first}/${second}`)} />
-  );
+  const [, part, ...rest] = parts.value;
+  const id = rest.join('/');
+  if (part === 'proposals') return <Lazy key="proposals" load={async () => (await import('./proposals.tsx')).Proposals} />;
+  if (part === 'install') return <Lazy key="install" load={async () => (await import('./install.tsx')).Install} />;
+  return id === '' ? <SkillList /> : <SkillPage key={id} id={id} />;
 }
 
 function SkillList(): VNode {
@@ -76,7 +73,7 @@ function SkillList(): VNode {
       <ul class="cards">
         {shown.slice(0, MOST).map((skill) => (
           <li key={`${skill.source}/${skill.id}`}>
-            <a href={`/skills/${encodeURIComponent(skill.id)}`} onClick={followLink}>
+            <a href={address('skills/skill', skill.source, skill.id)} onClick={followLink}>
               {skill.name}
             </a>
             <span class={`chip ${skill.state === 'offered' ? 'good' : 'warn'}`}>{skill.state}</span>

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { Plot } from '../parts/plot.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
-import { useLoaded } from '../server/loaded.ts';
+import { never, useLoaded } from '../server/loaded.ts';
 
 interface Day {
   readonly day: string;
@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 
 /** How often it was used, day by day, and its last uses. */
 export function Use({ path }: { readonly path: string }): VNode {
-  const [loaded] = useLoaded<Stats>(`${path}/stats?days=${DAYS}`, () => false);
+  const [loaded] = useLoaded<Stats>(`${path}/stats?days=${DAYS}`, never);
   const { value, error } = loaded.value;
   if (value === null) return <Problem error={error} />;
   const byDay = new Map(value.days.map((day) => [day.day, day]));

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { read } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { concerns, useLoaded } from '../server/loaded.ts';
 
 interface Agent {
   readonly id: string;
@@ -18,7 +18,7 @@ interface Agent {
 }
 
 export function Agents(): VNode {
-  const [loaded] = useLoaded<readonly Agent[]>('/api/agents', ({ data }) => data['kind'] === 'agent');
+  const [loaded] = useLoaded<readonly Agent[]>('/api/agents', concerns('agent'));
   return (
     <>
       <Problem error={loaded.value.error} />

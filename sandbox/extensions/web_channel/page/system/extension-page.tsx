@@ -4,7 +4,7 @@ import { change } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { followLink } from '../router.ts';
 import type { ApiError } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { concerns, useLoaded } from '../server/loaded.ts';
 import { type Extension, toneOf } from './extension.ts';
 import { LogView } from './log-view.tsx';
 import { SettingsView } from './settings-view.tsx';
@@ -17,7 +17,7 @@ interface Whole extends Extension {
 /** One extension: its state with the cure, its settings and what the log has of it. */
 export function ExtensionPage({ id }: { readonly id: string }): VNode {
   const path = `/api/extensions/${encodeURIComponent(id)}`;
-  const [loaded, again] = useLoaded<Whole>(path, ({ data }) => data['kind'] === 'extension' && data['id'] === id);
+  const [loaded, again] = useLoaded<Whole>(path, concerns('extension', id));
   const error = useSignal<ApiError | null>(null);
   const act = async (what: string): Promise<void> => {
     error.value = null;

@@ -2,20 +2,20 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
-import { followLink, place } from '../router.ts';
+import { address, followLink, parts } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { concerns, useLoaded } from '../server/loaded.ts';
 import type { Extension } from './extension.ts';
 import { ExtensionPage } from './extension-page.tsx';
 
 /** All of them, or the one that the address names. */
 export function Extensions(): VNode {
-  const id = place.value.split('/')[3] ?? '';
+  const id = parts.value[2] ?? '';
   return id === '' ? <List /> : <ExtensionPage key={id} id={decodeURIComponent(id)} />;
 }
 
 function List(): VNode {
-  const [loaded, again] = useLoaded<readonly Extension[]>('/api/extensions', ({ data }) => data['kind'] === 'extension');
+  const [loaded, again] = useLoaded<readonly Extension[]>('/api/extensions', concerns('extension'));
   const [error, setError] = useState<ApiError | null>(null);
   const reload = async (id: string): Promise<void> => {
     setError(null);
@@ -29,7 +29,7 @@ function List(): VNode {
         {(loaded.value.value ?? []).map(({ id, state, shipped, tier, version, provides }) => (
           <tr key={id}>
             <td>
-              <a href={`/system/extensions/${encodeURIComponent(id)}`} onClick={followLink}>
+              <a href={address('system/extensions', id)} onClick={followLink}>
                 {id}
               </a>{' '}
               <span class="muted">{version}</span>

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { Table } from '../parts/table.tsx';
-import { followLink } from '../router.ts';
+import { address, followLink } from '../router.ts';
 import { type Extension, toneOf } from './extension.ts';
 import { BOX, draw, type Drawing, type Link, linksOf } from './graph.ts';
 
@@ -69,7 +69,7 @@ const namesOf = (links: readonly Link[]): string => links.map(({ to }) => to).jo
 
 function ExtensionLink({ id }: { readonly id: string }): VNode {
   return (
-    <a href={`/system/extensions/${encodeURIComponent(id)}`} onClick={followLink}>
+    <a href={address('system/extensions', id)} onClick={followLink}>
       {id}
     </a>
   );
@@ -147,7 +147,7 @@ function Picture({ drawing }: { readonly drawing: Drawing }): VNode {
         {drawing.nodes.map(({ extension, x: middle, y: centre }) => (
           <a
             key={extension.id}
-            href={`/system/extensions/${encodeURIComponent(extension.id)}`}
+            href={address('system/extensions', extension.id)}
             onClick={followLink}
             class={`node ${toneOf(extension.state)}`}
           >

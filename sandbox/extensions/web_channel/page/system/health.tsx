@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
-import { useLoaded } from '../server/loaded.ts';
+import { concerns, useLoaded } from '../server/loaded.ts';
 import { Cure } from './cure.tsx';
 
 interface Note {
@@ -29,9 +29,9 @@ interface Report {
 
 /** As `pith doctor`. */
 export function Health(): VNode {
-  const [loaded, again] = useLoaded<Report>('/api/doctor', ({ data }) => data['kind'] === 'extension');
+  const [loaded, again] = useLoaded<Report>('/api/doctor', concerns('extension'));
   const report = loaded.value.value;
-  if (report === null) return loaded.value.error === null ? <p class="muted">Looking …</p> : <Problem error={loaded.value.error} />;
+  if (report === null) return loaded.value.error === null ? <p class="muted">Loading …</p> : <Problem error={loaded.value.error} />;
   const parts = [...report.extensions, ...report.agents];
   const notes = [...report.notes, ...parts.flatMap((part) => part.notes)];
   const failed = parts.filter(({ message }) => message !== undefined);

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
-import { useLoaded } from '../server/loaded.ts';
+import { never, useLoaded } from '../server/loaded.ts';
 
 interface LogRecord {
   readonly time: number;
@@ -19,7 +19,7 @@ const TONES = { debug: 'muted', info: '', warn: 'warn', error: 'bad' } as const;
 export function LogView({ extension }: { readonly extension: string | null }): VNode {
   const level = useSignal<string>('debug');
   const path = extension === null ? '/api/logs' : `/api/extensions/${encodeURIComponent(extension)}/logs`;
-  const [loaded, again] = useLoaded<readonly LogRecord[]>(`${path}?last=200&level=${level.value}`, () => false);
+  const [loaded, again] = useLoaded<readonly LogRecord[]>(`${path}?last=200&level=${level.value}`, never);
   const records = loaded.value.value;
   return (
     <>
@@ -37,7 +37,7 @@ export function LogView({ extension }: { readonly extension: string | null }): V
         </button>
       </div>
       <Problem error={loaded.value.error} />
-      {records !== null && records.length === 0 && <p class="muted">The log has nothing of it.</p>}
+      {records !== null && records.length === 0 && <p class="muted">The log has no such records.</p>}
       {records !== null && records.length > 0 && (
         <Table label="Log" columns={['When', 'Level', ...(extension === null ? ['Of'] : []), 'What']}>
           {records.toReversed().map(({ time, level: of, name, message, fields }, at) => (

@@ -4,7 +4,7 @@ import { change } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import type { ApiError } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { concerns, useLoaded } from '../server/loaded.ts';
 
 interface Server {
   readonly name: string;
@@ -24,8 +24,8 @@ interface PublishedSkill {
 
 /** MCP servers with their tools, and the skills that they publish: used once a person has seen them and agreed. */
 export function McpServers(): VNode {
-  const [servers, againServers] = useLoaded<readonly Server[]>('/api/mcp', ({ data }) => data['id'] === 'mcp');
-  const [skills, againSkills] = useLoaded<readonly PublishedSkill[]>('/api/mcp/skills', ({ data }) => data['kind'] === 'skill');
+  const [servers, againServers] = useLoaded<readonly Server[]>('/api/mcp', concerns('extension', 'mcp'));
+  const [skills, againSkills] = useLoaded<readonly PublishedSkill[]>('/api/mcp/skills', concerns('skill'));
   const error = useSignal<ApiError | null>(null);
   const act = async (path: string, body: object = {}): Promise<void> => {
     error.value = null;

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
-import { useLoaded } from '../server/loaded.ts';
+import { concerns, never, useLoaded } from '../server/loaded.ts';
 
 interface Model {
   readonly id?: string;
@@ -11,11 +11,8 @@ interface Model {
 
 /** Which model answers and why, and what the connected servers have: each look asks them. */
 export function Models(): VNode {
-  const [chosen] = useLoaded<{ readonly ref: string; readonly why: string }>(
-    '/api/models/chosen',
-    ({ data }) => data['kind'] === 'extension',
-  );
-  const [loaded, again] = useLoaded<readonly Model[]>('/api/models?refresh=true', () => false);
+  const [chosen] = useLoaded<{ readonly ref: string; readonly why: string }>('/api/models/chosen', concerns('extension'));
+  const [loaded, again] = useLoaded<readonly Model[]>('/api/models?refresh=true', never);
   const rows = loaded.value.value ?? [];
   return (
     <>

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
 import { ApiError, ask } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { concerns, useLoaded } from '../server/loaded.ts';
 import { type Field, fieldsOf, jsonOf, type SettingsForm, textOf } from './settings-fields.ts';
 
 interface SettingsProps {
@@ -14,12 +14,12 @@ interface SettingsProps {
 export function SettingsView({ extension }: SettingsProps): VNode {
   const path = extension === null ? '/api/settings' : `/api/extensions/${encodeURIComponent(extension)}/settings`;
   const above = extension === null ? '' : `extensions.${extension}.`;
-  const [loaded, again] = useLoaded<SettingsForm>(path, ({ data }) => data['kind'] === 'extension' && data['id'] === extension);
+  const [loaded, again] = useLoaded<SettingsForm>(path, concerns('extension', extension ?? undefined));
   const typed = useSignal<Readonly<Record<string, string>>>({});
   const error = useSignal<ApiError | null>(null);
   const said = useSignal('');
   const form = loaded.value.value;
-  if (form === null) return loaded.value.error === null ? <p class="muted">Looking …</p> : <Problem error={loaded.value.error} />;
+  if (form === null) return loaded.value.error === null ? <p class="muted">Loading …</p> : <Problem error={loaded.value.error} />;
   const fields = fieldsOf(form, above);
   if (fields.length === 0) return <p class="muted">It has no settings.</p>;
   const save = async (event: SubmitEvent): Promise<void> => {

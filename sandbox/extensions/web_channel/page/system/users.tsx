@@ -4,7 +4,7 @@ import { CopyButton } from '../parts/copy-button.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { type ApiError, ask } from '../server/api.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { never, useLoaded } from '../server/loaded.ts';
 
 interface Token {
   readonly id: string;
@@ -17,7 +17,7 @@ interface Token {
 
 /** Who may call this Pith: tokens, and the sessions of pages. A new token is shown once. */
 export function Users(): VNode {
-  const [loaded, again] = useLoaded<readonly Token[]>('/api/tokens', () => false);
+  const [loaded, again] = useLoaded<readonly Token[]>('/api/tokens', never);
   const [made, setMade] = useState<string | null>(null);
   const [error, setError] = useState<ApiError | null>(null);
   const failed = (wrong: unknown): void => setError(wrong as ApiError);
@@ -25,7 +25,8 @@ export function Users(): VNode {
     event.preventDefault();
     setError(null);
     const form = new FormData(event.currentTarget as HTMLFormElement);
-    const wanted = Object.fromEntries([...form.entries()].filter(([, value]) => value !== ''));
+    const typed = Object.fromEntries([...form.entries()].filter(([, value]) => value !== ''));
+    const wanted = typed['may'] === 'admin' ? { ...typed, role: 'admin' } : typed;
     await ask<{ readonly token: string }>('POST', '/api/tokens', wanted).then(({ token }) => setMade(token), failed);
     again();
   };
@@ -38,10 +39,10 @@ export function Users(): VNode {
       <Problem error={error ?? loaded.value.error} />
       <form class="row" onSubmit={(event) => void make(event)}>
         <input name="user" placeholder="Name of the person" aria-label="Name of the person" />
-        <select name="may" aria-label="What it may do">
+        <select name="may" aria-label="What the person may do">
           <option value="chat">may chat</option>
           <option value="approve">may also answer questions</option>
-          <option value="admin">may do all (administrators)</option>
+          <option value="admin">is an administrator</option>
         </select>
         <input name="expires" placeholder="valid for, such as 90d" aria-label="How long it is valid" />
         <button type="submit" class="main">

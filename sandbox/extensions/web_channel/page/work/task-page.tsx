@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { Markdown } from '../parts/markdown.tsx';
 import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
-import { followLink } from '../router.ts';
+import { address, followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { Timeline } from './timeline.tsx';
@@ -112,7 +112,7 @@ export function TaskPage({ id }: { readonly id: string }): VNode {
 
 function TaskLink({ id, text }: { readonly id: string; readonly text: string }): VNode {
   return (
-    <a href={`/work/tasks/${encodeURIComponent(id)}`} onClick={followLink}>
+    <a href={address('work/tasks', id)} onClick={followLink}>
       {text}
     </a>
   );

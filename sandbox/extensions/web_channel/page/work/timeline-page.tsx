@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { followLink } from '../router.ts';
+import { address, followLink } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { Timeline } from './timeline.tsx';
 
@@ -10,7 +10,7 @@ export function TimelinePage({ threadId }: { readonly threadId: string }): VNode
   return (
     <main class="view">
       <p>
-        <a href={`/chat/${encodeURIComponent(threadId)}`} onClick={followLink}>
+        <a href={address('chat', threadId)} onClick={followLink}>
           {loaded.value.value?.thread.title || 'Conversation'}
         </a>
       </p>

@@ -3,10 +3,10 @@ import type { VNode } from 'preact';
 import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
-import { followLink, place } from '../router.ts';
+import { address, followLink, parts } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import type { ServerEvent } from '../server/events.ts';
-import { type Loaded, useLoaded } from '../server/loaded.ts';
+import { concerns, type Loaded, never, useLoaded } from '../server/loaded.ts';
 import { TaskPage } from './task-page.tsx';
 import { TimelinePage } from './timeline-page.tsx';
 
@@ -17,8 +17,8 @@ interface Row {
   readonly state: string;
   readonly at: number;
   readonly href: string | null;
-  /** The path that ends it; null: it has ended, or cannot be ended here. */
-  readonly cancel: string | null;
+  /** The request that ends it; null: it has ended. */
+  readonly end: { readonly method: 'POST' | 'DELETE'; readonly path: string } | null;
 }
 
 interface Task {
@@ -58,7 +58,6 @@ interface Question {
   readonly threadId: string;
 }
 
-const never = (): boolean => false;
 /** Tasks and runs work in threads of these names. */
 const isOf =
   (kind: string) =>
@@ -68,8 +67,8 @@ const ENDED = ['done', 'failed', 'cancelled', 'dead', 'ended'];
 
 /** What goes on, one task, or what a conversation did when. */
 export function Work(): VNode {
-  const [, , part, ...rest] = place.value.split('/');
-  const id = decodeURIComponent(rest.join('/'));
+  const [, part, ...rest] = parts.value;
+  const id = rest.join('/');
   if (id !== '' && part === 'tasks') return <TaskPage key={id} id={id} />;
   if (id !== '' && part === 'timeline') return <TimelinePage key={id} threadId={id} />;
   return <Overview />;
@@ -81,7 +80,7 @@ function Overview(): VNode {
   const [runs, againRuns] = useLoaded<readonly Run[]>('/api/runs?limit=100', isOf('runs'));
   const [jobs, againJobs] = useLoaded<readonly Job[]>('/api/jobs?limit=100', never);
   const [schedules, againSchedules] = useLoaded<readonly Schedule[]>('/api/schedules', never);
-  const [questions] = useLoaded<{ readonly approvals: readonly Question[] }>('/api/approvals', ({ data }) => data['kind'] === 'approval');
+  const [questions] = useLoaded<{ readonly approvals: readonly Question[] }>('/api/approvals', concerns('approval'));
   const kind = useSignal('');
   const isOpenOnly = useSignal(false);
   const error = useSignal<ApiError | null>(null);
@@ -95,11 +94,11 @@ function Overview(): VNode {
     ...(jobs.value.value ?? []).map(jobRow),
     ...(schedules.value.value ?? []).map(scheduleRow),
   ]
-    .filter((row) => (kind.value === '' || row.kind === kind.value) && (!isOpenOnly.value || row.cancel !== null))
+    .filter((row) => (kind.value === '' || row.kind === kind.value) && (!isOpenOnly.value || row.end !== null))
     .toSorted((a, b) => b.at - a.at);
-  const cancel = async (path: string): Promise<void> => {
+  const end = async ({ method, path }: NonNullable<Row['end']>): Promise<void> => {
     error.value = null;
-    await ask('POST', path).catch((wrong: unknown) => (error.value = wrong as ApiError));
+    await ask(method, path).catch((wrong: unknown) => (error.value = wrong as ApiError));
     again();
   };
   const lists: readonly Signal<Loaded<unknown>>[] = [tasks, runs, jobs, schedules, questions];
@@ -114,7 +113,7 @@ function Overview(): VNode {
           <ul>
             {open.map(({ id, summary, threadId }) => (
               <li key={id}>
-                <a href={`/chat/${encodeURIComponent(threadId)}`} onClick={followLink}>
+                <a href={address('chat', threadId)} onClick={followLink}>
                   {summary}
                 </a>
               </li>
@@ -135,15 +134,15 @@ function Overview(): VNode {
         </label>
       </div>
       {rows.length === 0 ? (
-        lists.every((list) => list.value.value !== null) && <p class="muted">Nothing goes on.</p>
+        lists.every((list) => list.value.value !== null) && <p class="muted">Nothing is under way.</p>
       ) : (
-        <Rows rows={rows} cancel={(path) => void cancel(path)} />
+        <Rows rows={rows} end={(request) => void end(request)} />
       )}
     </main>
   );
 }
 
-function Rows({ rows, cancel }: { readonly rows: readonly Row[]; cancel(path: string): void }): VNode {
+function Rows({ rows, end }: { readonly rows: readonly Row[]; end(request: NonNullable<Row['end']>): void }): VNode {
   return (
     <Table label="Work" columns={['Kind', 'What', 'State', 'When']} action="End it">
       {rows.map((row) => (
@@ -161,8 +160,8 @@ function Rows({ rows, cancel }: { readonly rows: readonly Row[]; cancel(path: st
           <td class={row.state === 'dead' || row.state === 'failed' || row.state === 'error' ? 'bad' : ''}>{row.state}</td>
           <td>{row.at === 0 ? '' : new Date(row.at).toLocaleString()}</td>
           <td>
-            {row.cancel !== null && (
-              <button type="button" class="quiet" aria-label={`End ${row.what}`} onClick={() => cancel(row.cancel as string)}>
+            {row.end !== null && (
+              <button type="button" class="quiet" aria-label={`End ${row.what}`} onClick={() => row.end !== null && end(row.end)}>
                 End
               </button>
             )}
@@ -173,21 +172,25 @@ function Rows({ rows, cancel }: { readonly rows: readonly Row[]; cancel(path: st
   );
 }
 
+function cancelOf(kind: string, id: string): Row['end'] {
+  return { method: 'POST', path: `/api/${kind}/${encodeURIComponent(id)}/cancel` };
+}
+
 /** Work without a thread is a command in the background, of which its list says all. */
 function taskRow({ id, state, goal, thread, updatedAt, startedAt }: Task): Row {
-  const cancel = ENDED.includes(state) ? null : `/api/tasks/${encodeURIComponent(id)}/cancel`;
-  const href = thread === undefined ? null : `/work/tasks/${encodeURIComponent(id)}`;
-  return { kind: 'task', id, what: goal, state, at: updatedAt ?? startedAt ?? 0, href, cancel };
+  const end = ENDED.includes(state) ? null : cancelOf('tasks', id);
+  const href = thread === undefined ? null : address('work/tasks', id);
+  return { kind: 'task', id, what: goal, state, at: updatedAt ?? startedAt ?? 0, href, end };
 }
 
 function runRow({ id, skill, state, queued_at: at, ended_at: ended }: Run): Row {
-  const cancel = ended === null ? `/api/runs/${encodeURIComponent(id)}/cancel` : null;
-  return { kind: 'run', id, what: skill, state, at, href: `/saved/runs/${encodeURIComponent(id)}`, cancel };
+  const end = ended === null ? cancelOf('runs', id) : null;
+  return { kind: 'run', id, what: skill, state, at, href: address('saved/runs', id), end };
 }
 
 function jobRow({ id, name, state, times, error }: Job): Row {
-  const cancel = ENDED.includes(state) ? null : `/api/jobs/${encodeURIComponent(id)}/cancel`;
-  return { kind: 'job', id, what: error === null ? name : `${name}: ${error.message}`, state, at: times.made, href: null, cancel };
+  const end = ENDED.includes(state) ? null : cancelOf('jobs', id);
+  return { kind: 'job', id, what: error === null ? name : `${name}: ${error.message}`, state, at: times.made, href: null, end };
 }
 
 function scheduleRow({ schedule_id: id, message, next }: Schedule): Row {
@@ -198,6 +201,6 @@ function scheduleRow({ schedule_id: id, message, next }: Schedule): Row {
     state: next === null ? 'due' : 'waits',
     at: next === null ? 0 : Date.parse(next),
     href: null,
-    cancel: null,
+    end: { method: 'DELETE', path: `/api/schedules/${encodeURIComponent(id)}` },
   };
 }
