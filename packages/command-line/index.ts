@@ -11,6 +11,7 @@ export {
   type CommandShape,
 } from './command-line.ts';
 export { describedRows } from './described-rows.ts';
+export { AFTER, PAGE_OPTIONS, pageOf } from './list-page.ts';
 export { localTime } from './local-time.ts';
 export { needsPerson } from './needs-person.ts';
 export { filteredProgramOf, readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';

@@ -10,7 +10,9 @@ const MOST_CHILDREN = 100;
 
 export async function listJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const filter = await filterOf(kernel, input);
-  const rows = await kernel.jobs.store.list({ ...filter, ...ownerSeenBy(kernel, io), limit: countOption(input, 'limit') });
+  const { after } = input.options;
+  const before = after === undefined ? {} : { before: (await jobOf(kernel, String(after), io)).number };
+  const rows = await kernel.jobs.store.list({ ...filter, ...ownerSeenBy(kernel, io), ...before, limit: countOption(input, 'limit') });
   if (filter.states?.includes('dead') === true && !io.wantsJson) await sawDead(kernel, rows);
   io.json(rows.map(jobJson));
   printTable(

@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { randomBytes } from 'node:crypto';
 import { guardedFetch } from '@pith/guarded-fetch';
 import { fieldsOf, sha256 } from '@pith/plain-data';
@@ -24,7 +23,8 @@ type Context = Pick<ExtensionContext<Config>, 'id' | 'config' | 'clock' | 'logge
 /** Listens until `signal` aborts. Rejects `token_needed` where other machines would reach it and nobody has a token. */
 export async function runServer(context: Context, tokens: Tokens, signal: AbortSignal): Promise<void> {
   const { clock, logger, events, kv, id: extensionId } = context;
-  const { sandbox, project, home, shippedSandbox, serve } = context.use(Places);
+  const places = context.use(Places);
+  const { sandbox, serve } = places;
   const host = serve?.host ?? context.config.host;
   const config = { ...context.config, host };
   if (!isLoopback(host) && !(await tokens.list()).some(({ kind }) => kind === 'token'))
@@ -41,8 +41,7 @@ export async function runServer(context: Context, tokens: Tokens, signal: AbortS
   const instance = randomBytes(16).toString('hex');
   const own = ownRoutes({ tokens, failures: limits.failures, cookieName, clock, instance });
   const routes = new RouteTable(own, () => context.find(RouteProvider), logger);
-  const hide = hiddenFolders({ sandbox, project, home, 'shipped sandbox': shippedSandbox, 'Pith itself': path.dirname(shippedSandbox) });
-  const requests = new Requests({ config, clock, logger, routes, tokens, limits, cookieName, hide });
+  const requests = new Requests({ config, clock, logger, routes, tokens, limits, cookieName, hide: hiddenFolders(places) });
   const listener = new Listener({
     config,
     port: serve?.port ?? config.port,

@@ -1,5 +1,5 @@
 import { type Command, type CommandIO, type ExtensionContext, Permissions } from 'pith';
-import { localTime } from '@pith/command-line';
+import { localTime, PAGE_OPTIONS, pageOf } from '@pith/command-line';
 import type { ScheduleStore } from './schedule-store.ts';
 import { nextOf, type Schedule, scheduleView } from './schedule.ts';
 
@@ -11,8 +11,15 @@ export function scheduleCommands(store: ScheduleStore, { clock, use }: Pick<Exte
     {
       path: 'tasks schedules list',
       description: 'List the schedules of agents',
-      async run(_input, io) {
-        const schedules = await store.list(await whose(io));
+      options: PAGE_OPTIONS,
+      async run(input, io) {
+        const schedules = pageOf(
+          await store.list(await whose(io)),
+          input,
+          (name) =>
+            ({ id }) =>
+              id === name,
+        );
         io.json(schedules.map((each) => ({ ...scheduleView(each, clock.now()), user: each.by.user, made_by: each.by.agent })));
         io.print(
           schedules.length === 0

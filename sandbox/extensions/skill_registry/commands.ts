@@ -1,6 +1,6 @@
 import type { Command, CommandContext } from 'pith';
 import { diff, history } from './commands/history.ts';
-import { list } from './commands/list.ts';
+import { count, list } from './commands/list.ts';
 import { withRegistry, type WithSkills } from './commands/open-registry.ts';
 import { resources } from './commands/resources.ts';
 import { show } from './commands/show.ts';
@@ -13,5 +13,12 @@ export default function commands(context: CommandContext): Command[] {
 
 /** The same, of a registry that runs already. */
 export function shownBy(context: CommandContext, withSkills: WithSkills): Command[] {
-  return [list(context, withSkills), show(withSkills), resources(withSkills), history(withSkills), diff(withSkills)];
+  return [
+    list(context, withSkills),
+    count(context, withSkills),
+    show(withSkills),
+    resources(withSkills),
+    history(withSkills),
+    diff(withSkills),
+  ];
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CommandProvider, Permissions, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
 import { WorkProvider, type RunningWork } from './contract.ts';
-import { captureCommand, countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { AFTER, captureCommand, countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import type { TaskService } from './task-service.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
 import { changeJson, taskIdFor, taskJson } from './view.ts';
@@ -50,12 +50,19 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
       options: [
         { name: 'state', short: 's', type: 'string', description: `Only those that are ${TASK_STATES.join(', ')}` },
         { name: 'limit', short: 'k', type: 'number', description: 'At most this many', default: DEFAULT_LISTED },
+        AFTER,
       ],
       async run({ options }, io) {
         const user = await whose(io);
-        const tasks = await service.list(countOption({ options }, 'limit', DEFAULT_LISTED), stateOf(options['state']), user);
-        const running = options['state'] === undefined ? await worksFor(user) : [];
-        io.json([...tasks.map(taskJson), ...running.map(workJson)]);
+        const limit = countOption({ options }, 'limit', DEFAULT_LISTED);
+        const state = stateOf(options['state']);
+        const { after } = options;
+        const works = state === null ? await worksFor(user) : [];
+        const at = works.findIndex(({ id }) => id === after);
+        const running = after === undefined || at !== -1 ? works.slice(at + 1, at + 1 + limit) : [];
+        const from = after === undefined || at !== -1 ? {} : { after: (await service.find(String(after), user)).id };
+        const tasks = await service.store.list(limit - running.length, { state, userId: user, ...from });
+        io.json([...running.map(workJson), ...tasks.map(taskJson)]);
         io.print(listText(tasks, running, ports.clock.now(), io));
       },
     },

@@ -70,17 +70,11 @@ export class TaskService {
     });
   }
 
-  /** Newest first. */
-  async list(limit: number, state: Task['state'] | null, userId: string | null): Promise<readonly Task[]> {
-    const tasks = await this.store.list(userId === null ? limit : 1000, state);
-    return tasks.filter(({ submitter }) => userId === null || submitter.userId === userId).slice(0, limit);
-  }
-
   /** Throws `task_unknown`, also for tasks of another user. */
   async find(id: string, userId: string | null): Promise<Task> {
     const task = await this.store.load(id);
     if (task && (userId === null || task.submitter.userId === userId)) return task;
-    const known = userId === null ? await this.store.ids() : (await this.list(1000, null, userId)).map((each) => each.id);
+    const known = userId === null ? await this.store.ids() : (await this.store.list(1000, { userId })).map((each) => each.id);
     throw new PithError('task_unknown', `there is no task '${id}'${didYouMean(id, known)}`, {
       cure: 'see: pith tasks list',
     });

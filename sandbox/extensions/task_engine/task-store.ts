@@ -18,6 +18,14 @@ export interface TaskLimits {
   readonly subtasks: number;
 }
 
+export interface TaskFilter {
+  readonly state?: TaskState | null;
+  /** Whose they are; null: everybody's. */
+  readonly userId?: string | null;
+  /** The id of the task that they follow. */
+  readonly after?: string | null;
+}
+
 export interface TaskChange {
   readonly at: number;
   readonly state: TaskState;
@@ -32,6 +40,9 @@ type Row = NonNullable<Awaited<ReturnType<Database['get']>>>;
 type Statements = Parameters<Database['write']>[0];
 type JobStatement = ReturnType<ExtensionContext['jobs']['statement']>;
 
+const LISTED = `SELECT id, task FROM task_engine__tasks WHERE state = coalesce(?, state)
+  AND (? IS NULL OR CASE WHEN json_valid(task) THEN json_extract(task, '$.submitter.userId') END = ?)
+  AND (? IS NULL OR seq < (SELECT seq FROM task_engine__tasks WHERE id = ?)) ORDER BY seq DESC LIMIT ?`;
 const IS_OPEN = `state NOT IN ('done', 'failed', 'cancelled')`;
 const UNFINISHED = `SELECT count(*) AS n FROM task_engine__tasks WHERE ${IS_OPEN}`;
 
@@ -59,12 +70,8 @@ export class TaskStore {
   }
 
   /** Newest first. */
-  async list(limit: number, state: TaskState | null = null): Promise<readonly Task[]> {
-    return this.#tasks(
-      'SELECT id, task FROM task_engine__tasks WHERE state = coalesce(?, state) ORDER BY seq DESC LIMIT ?',
-      state && columnOf(state),
-      limit,
-    );
+  async list(limit: number, { state = null, userId = null, after = null }: TaskFilter = {}): Promise<readonly Task[]> {
+    return this.#tasks(LISTED, state && columnOf(state), userId, userId, after, after, limit);
   }
 
   async ids(): Promise<readonly string[]> {

@@ -97,7 +97,9 @@ export function taskTools(service: TaskService): readonly Tool[] {
       input: z.object({ state: z.enum(TASK_STATES).optional(), limit: z.int().min(1).max(SHOWN).default(20) }),
       effect: 'read',
       permission: { authoring: 'anyone', safeToShare: false },
-      execute: async ({ state, limit }, { turn }) => ({ tasks: (await service.list(limit, state ?? null, turn.userId)).map(briefJson) }),
+      execute: async ({ state, limit }, { turn }) => ({
+        tasks: (await service.store.list(limit, { state: state ?? null, userId: turn.userId })).map(briefJson),
+      }),
     }),
     defineTool({
       name: 'cancel_task',

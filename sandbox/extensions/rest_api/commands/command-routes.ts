@@ -1,9 +1,10 @@
 import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, z } from 'pith';
+import { hiddenFolders } from '@pith/plain-text';
 import type { Route, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
-import { machinePathsHidden } from '../machine-paths.ts';
 import type { ApiRequest } from '../route.ts';
 import { commandInput, inputSchema } from './command-schema.ts';
+import { askedPage, pageResult } from './pages.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
 import { COMMAND_ROUTES, type CommandRoute } from './table.ts';
 
@@ -15,10 +16,10 @@ export class CommandRoutes {
 
   /** All of them. What a request may say is checked when it comes, so that a start loads no command. */
   routes(): readonly Route[] {
-    return COMMAND_ROUTES.map(({ method, path, need, command }) => {
+    return COMMAND_ROUTES.map((route) => {
       const given = z.record(z.string(), z.json());
-      const input = method === 'GET' ? { query: given } : { body: given.default({}) };
-      return { method, path, need, summary: `As the command: pith ${command}`, ...input };
+      const input = route.method === 'GET' ? { query: given } : { body: given.default({}) };
+      return { ...stated(route), summary: `As the command: pith ${route.command}`, ...input };
     });
   }
 
@@ -28,9 +29,8 @@ export class CommandRoutes {
     return COMMAND_ROUTES.flatMap((route) => {
       const command = commands.get(route.command);
       if (command === undefined) return [];
-      const { method, path, need } = route;
       const input = inputSchema(command, route);
-      return [{ method, path, need, summary: command.description, ...(method === 'GET' ? { query: input } : { body: input }) }];
+      return [{ ...stated(route), summary: command.description, ...(route.method === 'GET' ? { query: input } : { body: input }) }];
     });
   }
 
@@ -47,11 +47,14 @@ export class CommandRoutes {
     const wanted = route.method === 'GET' ? undefined : headers['if-match'];
     const read = wanted === undefined || wanted === '*' ? null : resourceOf(route);
     if (read !== null && (await this.#tagOf(read, { caller, params, signal })) !== wanted) return preconditionFailed();
-    const { sandbox } = this.ports.use(Places);
+    const places = this.ports.use(Places);
     const { confirm = [] } = values as { readonly confirm?: readonly string[] };
-    const asked = { userId: caller.userId, workingDirectory: sandbox, confirmed: route.asks === true ? confirm : null };
-    const outcome = await runCommand(command, commandInput(command, route, { params, values }), asked, signal);
-    const hidden = answerOf(route, machinePathsHidden(this.ports)(outcome));
+    const asked = { userId: caller.userId, workingDirectory: places.sandbox, confirmed: route.asks === true ? confirm : null };
+    const page = askedPage(route, values);
+    const input = commandInput(command, route, { params, values: { ...values, ...page?.options } });
+    const outcome = await runCommand(command, input, asked, signal);
+    const shown = answerOf(route, hiddenFolders(places)(outcome));
+    const hidden = page === null ? shown : { ...shown, json: page.of(shown.json) };
     const answer = route.written === undefined ? hidden : withWritten(hidden, answerOf(route, outcome), route.written);
     return TAGGED.has(route) ? { ...answer, headers: { etag: tagOf(taggedIn(route, answer.json)) } } : answer;
   }
@@ -88,14 +91,19 @@ export class CommandRoutes {
 const NO_BYTES = new Uint8Array();
 const nameOf = ({ method, path }: CommandRoute): string => `${method} ${path}`;
 
+function stated({ method, path, need, list }: CommandRoute): Pick<Route, 'method' | 'path' | 'need' | 'result'> {
+  return { method, path, need, ...(list === undefined ? {} : { result: pageResult(list) }) };
+}
+
 /**
  * What a change is a change of: the route that shows the same path, or the nearest one above it with as many names. null: none does, as what
- * is added to a list was not there before.
+ * is added to a list was not there before, and a list is shown in pages.
  */
 function resourceOf({ method, path }: CommandRoute): CommandRoute | null {
   const namesIn = (text: string): number => text.split('{').length;
   const above = COMMAND_ROUTES.filter(
-    (each) => each.method === 'GET' && `${path}/`.startsWith(`${each.path}/`) && namesIn(each.path) === namesIn(path),
+    (each) =>
+      each.method === 'GET' && each.list === undefined && `${path}/`.startsWith(`${each.path}/`) && namesIn(each.path) === namesIn(path),
   );
   const [nearest] = above.toSorted((one, other) => other.path.length - one.path.length);
   return nearest === undefined || (method === 'POST' && nearest.path === path) ? null : nearest;

@@ -1,4 +1,5 @@
 import { type Command, type CommandInput, z } from 'pith';
+import { pageQuery } from './pages.ts';
 import type { CommandRoute } from './table.ts';
 
 /** What a caller may say to a command: the query of a GET, else the body. Names have `_` where the command line has `-`. */
@@ -13,6 +14,7 @@ export function inputSchema(command: Command, route: CommandRoute): z.ZodObject 
   }
   for (const { name, type, description, multiple = false } of command.options ?? []) {
     if (Object.hasOwn(route.fixed ?? {}, name) || (route.asks === true && name === 'yes')) continue;
+    if (route.list !== undefined && PAGES.has(name)) continue;
     const one = multiple ? listOf(z.string(), isQuery) : isQuery ? inQuery(type) : inBody(type);
     fields[nameOf(name)] = one.optional().describe(description);
   }
@@ -21,8 +23,11 @@ export function inputSchema(command: Command, route: CommandRoute): z.ZodObject 
       .optional()
       .describe('Digests of what was shown and is agreed to, from an answer with status 409');
   if (command.allowUnknownOptions === true) fields['inputs'] = z.record(z.string(), z.json()).optional().describe('Inputs by their names');
-  return z.strictObject(fields);
+  return z.strictObject({ ...fields, ...(route.list === undefined ? {} : pageQuery(route.list, command)) });
 }
+
+/** Options by which a command lists in pages. */
+const PAGES: ReadonlySet<string> = new Set(['limit', 'after']);
 
 /** The input of the command for a checked request, without defaults. */
 export function commandInput(

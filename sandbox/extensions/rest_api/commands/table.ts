@@ -1,4 +1,5 @@
 import type { Need } from 'pith/http';
+import type { PagedList } from './pages.ts';
 
 /** A command as a route: what has `{name}` in its path is an argument; the rest, and the options, are the query of a GET or the body. */
 export interface CommandRoute {
@@ -12,6 +13,8 @@ export interface CommandRoute {
   readonly asks?: true;
   /** Its answer has a secret, which is kept nowhere: a repeated request is a new one. */
   readonly shownOnce?: true;
+  /** What it lists may be long. */
+  readonly list?: PagedList;
   /** Fields that a form sends back: what people wrote there stays as it is, paths too. */
   readonly written?: readonly string[];
   /** Fields that change by themselves, or with something else: its tag leaves them out. */
@@ -34,14 +37,15 @@ const USERS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/tools', command: 'tools list', need: 'user' },
   { method: 'GET', path: '/api/recipes', command: 'recipes list', need: 'user' },
   { method: 'GET', path: '/api/recipes/{name}', command: 'recipes show', need: 'user' },
-  { method: 'GET', path: '/api/skills', command: 'skills list', need: 'user' },
+  { method: 'GET', path: '/api/skills', command: 'skills list', need: 'user', list: { name: 'skills', row: ['source', 'id'] } },
+  { method: 'GET', path: '/api/skills/counts', command: 'skills count', need: 'user' },
   { method: 'GET', path: '/api/skills/search', command: 'skills search', need: 'user' },
   { method: 'GET', path: '/api/skills/{id}', command: 'skills show', need: 'user' },
   { method: 'GET', path: '/api/skills/{id}/explain', command: 'skills explain', need: 'user' },
   { method: 'GET', path: '/api/skills/{id}/history', command: 'skills history', need: 'user' },
   { method: 'GET', path: '/api/skills/{id}/diff', command: 'skills diff', need: 'user' },
   { method: 'GET', path: '/api/skills/{id}/resources', command: 'skills resources', need: 'user' },
-  { method: 'GET', path: '/api/saved', command: 'saved list', need: 'user' },
+  { method: 'GET', path: '/api/saved', command: 'saved list', need: 'user', list: { name: 'saved', row: ['id'] } },
   { method: 'POST', path: '/api/saved', command: 'saved new', need: 'user', fixed: NO_FILE },
   {
     method: 'GET',
@@ -66,19 +70,25 @@ const USERS: readonly CommandRoute[] = [
   { method: 'PUT', path: '/api/saved/{skill}/webhook/addresses', command: 'saved webhook allow', need: 'user' },
   { method: 'PUT', path: '/api/saved/{skill}/webhook/signature', command: 'saved webhook require-signature', need: 'user' },
   { method: 'POST', path: '/api/saved/{skill}/webhook/result-key', command: 'saved webhook result-key', need: 'user', shownOnce: true },
-  { method: 'GET', path: '/api/runs', command: 'runs list', need: 'user' },
+  { method: 'GET', path: '/api/runs', command: 'runs list', need: 'user', list: { name: 'runs', row: ['id'] } },
   { method: 'GET', path: '/api/runs/lanes', command: 'runs lanes', need: 'user' },
   { method: 'GET', path: '/api/runs/{run}', command: 'runs show', need: 'user' },
   { method: 'POST', path: '/api/runs/{run}/cancel', command: 'runs cancel', need: 'user' },
-  { method: 'GET', path: '/api/tasks', command: 'tasks list', need: 'user' },
+  { method: 'GET', path: '/api/tasks', command: 'tasks list', need: 'user', list: { name: 'tasks', row: ['id'] } },
   { method: 'POST', path: '/api/tasks', command: 'tasks submit', need: 'user' },
   { method: 'GET', path: '/api/tasks/{id}', command: 'tasks show', need: 'user' },
   { method: 'POST', path: '/api/tasks/{id}/cancel', command: 'tasks cancel', need: 'user' },
   { method: 'POST', path: '/api/tasks/{id}/retry', command: 'tasks retry', need: 'user' },
   { method: 'POST', path: '/api/tasks/{id}/review', command: 'tasks review', need: 'approve' },
-  { method: 'GET', path: '/api/schedules', command: 'tasks schedules list', need: 'user' },
+  {
+    method: 'GET',
+    path: '/api/schedules',
+    command: 'tasks schedules list',
+    need: 'user',
+    list: { name: 'schedules', row: ['schedule_id'] },
+  },
   { method: 'DELETE', path: '/api/schedules/{id}', command: 'tasks schedules cancel', need: 'user' },
-  { method: 'GET', path: '/api/jobs', command: 'jobs list', need: 'user' },
+  { method: 'GET', path: '/api/jobs', command: 'jobs list', need: 'user', list: { name: 'jobs', row: ['id'] } },
   { method: 'GET', path: '/api/jobs/{id}', command: 'jobs show', need: 'user' },
   { method: 'POST', path: '/api/jobs/{id}/cancel', command: 'jobs cancel', need: 'user', fixed: YES },
   { method: 'POST', path: '/api/jobs/{id}/retry', command: 'jobs retry', need: 'user', fixed: YES },
@@ -102,7 +112,7 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'POST', path: '/api/skills/{id}/accept', command: 'skills accept', need: 'admin', asks: true },
   { method: 'POST', path: '/api/skills/{id}/discard', command: 'skills discard', need: 'admin' },
   { method: 'POST', path: '/api/skills/{id}/rollback', command: 'skills rollback', need: 'admin', asks: true },
-  { method: 'GET', path: '/api/proposals', command: 'skills proposals list', need: 'admin' },
+  { method: 'GET', path: '/api/proposals', command: 'skills proposals list', need: 'admin', list: { name: 'proposals', row: ['id'] } },
   { method: 'GET', path: '/api/proposals/{id}', command: 'skills proposals show', need: 'admin' },
   { method: 'GET', path: '/api/proposals/{id}/diff', command: 'skills proposals diff', need: 'admin' },
   { method: 'POST', path: '/api/proposals/{id}/approve', command: 'skills proposals approve', need: 'admin' },

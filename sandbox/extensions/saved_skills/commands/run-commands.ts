@@ -1,5 +1,5 @@
 import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
-import { countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { AFTER, countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import { positionalInputs, coerce, type GivenInputs, type InputField } from '../domain/inputs.ts';
 import { referenceOf } from '../domain/saved-skill.ts';
 import type { Library } from '../library/library.ts';
@@ -48,13 +48,15 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         { name: 'state', type: 'string', description: `Only those: ${RUN_STATES.join(', ')}` },
         { name: 'skill', type: 'string', description: 'Only those of this skill' },
         { name: 'limit', type: 'number', description: 'At most this many', default: 20 },
+        AFTER,
       ],
       async run({ options }, io) {
         const person = await library.person(io.userId);
         const skillId = options['skill'] === undefined ? {} : { skillId: (await library.find(String(options['skill']), person)).skill.id };
         const state = options['state'] === undefined ? {} : { state: stateOf(options['state']) };
         const whose = person.isAdmin ? {} : { userId: io.userId };
-        const all = await runs.list({ limit: countOption({ options }, 'limit'), ...skillId, ...state, ...whose });
+        const after = options['after'] === undefined ? {} : { after: String(options['after']) };
+        const all = await runs.list({ limit: countOption({ options }, 'limit'), ...skillId, ...state, ...whose, ...after });
         io.json(all.map(runJson));
         io.print(all.length === 0 ? 'No runs yet. Run a saved skill with: pith run NAME' : table(all, io));
       },

@@ -1,5 +1,5 @@
 import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
-import { localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { localTime, PAGE_OPTIONS, pageOf, renderTable, textColumns, widthOf } from '@pith/command-line';
 import { referenceOf, VISIBILITIES, type SavedSkill, type SkillFile } from '../domain/saved-skill.ts';
 import { nextTimesOf } from '../domain/timetable.ts';
 import type { Person } from '../domain/permissions.ts';
@@ -65,11 +65,13 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       options: [
         { name: 'tag', type: 'string', description: 'Only those with this tag' },
         { name: 'deprecated', type: 'boolean', description: 'Those that were retired, with what took their place' },
+        ...PAGE_OPTIONS,
       ],
       async run({ options }, io) {
         const person = await library.person(io.userId);
         const tag = typeof options['tag'] === 'string' ? { tag: options['tag'] } : {};
-        const all = await library.list(person, { ...tag, deprecated: options['deprecated'] === true });
+        const found = await library.list(person, { ...tag, deprecated: options['deprecated'] === true });
+        const all = pageOf(found, { options }, (name) => (skill) => skill.id === name || referenceOf(skill) === name);
         io.json(await Promise.all(all.map(async (skill) => ({ ...skillJson(skill), successor: await library.successorOf(skill) }))));
         if (all.length === 0) return io.print('No saved skills. Save one with: pith saved new NAME');
         const successors = await Promise.all(all.map((skill) => library.successorOf(skill)));

@@ -62,10 +62,13 @@ export class RunStore {
     readonly state?: RunState;
     readonly skillId?: string;
     readonly userId?: string;
+    /** The id of the run that they follow, there or not. */
+    readonly after?: string;
   }): Promise<readonly Run[]> {
-    const { limit, state, skillId, userId } = asked;
+    const { limit, state, skillId, userId, after } = asked;
     const rows = await this.queries.all((db) => {
-      const every = db.selectFrom(RUNS).selectAll().orderBy('id', 'desc').limit(limit);
+      const newest = db.selectFrom(RUNS).selectAll().orderBy('id', 'desc').limit(limit);
+      const every = after === undefined ? newest : newest.where('id', '<', after);
       const all = userId === undefined ? every : every.where((on) => on.or([on('user_id', '=', userId), on('acts_as', '=', userId)]));
       const ofSkill = skillId === undefined ? all : all.where('skill_id', '=', skillId);
       return state === undefined ? ofSkill : ofSkill.where('state', '=', state);

@@ -1,6 +1,6 @@
 import { type Command, type CommandIO, PithError } from 'pith';
 import { needsPerson } from '@pith/command-line';
-import { textColumns, renderTable, widthOf, localTime } from '@pith/command-line';
+import { PAGE_OPTIONS, pageOf, textColumns, renderTable, widthOf, localTime } from '@pith/command-line';
 import { counted, printableLine } from '@pith/plain-text';
 import type { Context } from '../config.ts';
 import type { Decisions } from '../decisions.ts';
@@ -30,12 +30,19 @@ function list(context: Context, { proposals }: Decisions): Command {
   return {
     path: 'skills proposals list',
     description: 'List the changes of skills that agents propose',
-    options: [{ name: 'all', type: 'boolean', description: 'also those that were decided' }],
-    async run({ options }, io) {
+    options: [{ name: 'all', type: 'boolean', description: 'also those that were decided' }, ...PAGE_OPTIONS],
+    async run(input, io) {
       const all = await proposals.list();
-      const entries =
-        options['all'] === true ? all : all.filter(({ state }) => isWaiting(state) || state === 'malformed' || state === 'applying');
-      io.json((io.wantsJson && options['all'] !== true ? all : entries).map(entryJson));
+      const isAll = io.wantsJson || input.options['all'] === true;
+      const chosen = isAll ? all : all.filter(({ state }) => isWaiting(state) || state === 'malformed' || state === 'applying');
+      const entries = pageOf(
+        chosen,
+        input,
+        (name) =>
+          ({ id }) =>
+            id === name,
+      );
+      io.json(entries.map(entryJson));
       if (io.wantsJson) return;
       if (entries.length === 0) {
         io.print(all.length === 0 ? 'Nothing was proposed.' : 'Nothing waits for you. With --all, those that were decided are listed too.');

@@ -1,32 +1,58 @@
-import path from 'node:path';
-import { Places, PithError, type Command, type CommandContext, type CommandIO, type JsonValue } from 'pith';
+import { Places, PithError, type Command, type CommandContext, type CommandInput, type CommandIO } from 'pith';
 import { didYouMean, printableLine } from '@pith/plain-text';
-import { renderTable, textColumns, widthOf } from '@pith/command-line';
-import { briefOf, diagnosticJson, diagnosticText, idOf, LINK_REFUSED } from '@pith/skill-files';
+import { PAGE_OPTIONS, pageOf, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { briefOf, diagnosticText } from '@pith/skill-files';
 import type { SkillRegistry } from '../registry.ts';
-import { cureOf, type Skill, type Snapshot, summaryOf } from '../skill.ts';
+import type { Skill, Snapshot } from '../skill.ts';
+import { CHOICE, isLink, isNamed, type Listed, listed, listedJson } from './listed.ts';
 import type { WithSkills } from './open-registry.ts';
 import { CHANGED_OUTSIDE } from '../drafts/outside-changes.ts';
 import { SKILL_UNSCANNED } from '../scan/precedence.ts';
+
+const PLUGIN = { name: 'plugin', description: 'those of this plugin only' };
 
 export function list(context: CommandContext, withSkills: WithSkills): Command {
   return {
     path: 'skills list',
     description: 'List the skills that are offered',
-    arguments: [{ name: 'plugin', description: 'those of this plugin only' }],
-    options: [
-      { name: 'all', type: 'boolean', description: 'also those that are shadowed, disabled, untrusted or invalid, with the reason' },
-    ],
+    arguments: [PLUGIN],
+    options: [...CHOICE, ...PAGE_OPTIONS],
     run: (input, io) =>
       withSkills(async (registry, found) => {
-        const all = input.options['all'] === true;
         const { plugin } = input.arguments;
         const snapshot = plugin === undefined ? found : ofPlugin(found, String(plugin));
-        const shown = all ? snapshot.all : snapshot.all.filter((skill) => skill.state === 'offered');
-        if (io.wantsJson) io.json([...shown.map(skillJson), ...(all ? refusedLinks(registry, snapshot) : [])]);
-        else print(shown, snapshot, { registry, all, isRestricted: context.use(Places).untrustedSandbox !== null }, io);
+        const shown = pageOf(listed(registry, snapshot, input, context), input, (name) => isNamed(name, context));
+        if (io.wantsJson) return io.json(shown.map(listedJson));
+        print(shown, snapshot, { registry, options: input.options, isRestricted: context.use(Places).untrustedSandbox !== null }, io);
       }),
   };
+}
+
+/** How many there are, for who chooses among them: in each state, from each source and with each tag. */
+export function count(context: CommandContext, withSkills: WithSkills): Command {
+  return {
+    path: 'skills count',
+    description: 'Count the skills that are offered, by state, source and tag',
+    options: CHOICE,
+    run: (input, io) =>
+      withSkills(async (registry, snapshot) => {
+        const rows = listed(registry, snapshot, input, context);
+        const groups = {
+          states: counted(rows.map(({ state }) => state)),
+          sources: counted(rows.map(({ source }) => source)),
+          tags: counted(rows.flatMap(({ tags }) => tags)),
+        };
+        io.json({ total: rows.length, ...groups });
+        const lines = Object.entries(groups).flatMap(([group, each]) => each.map((one) => [group, one.name, String(one.count)]));
+        io.print(rows.length === 0 ? 'There are no such skills.' : renderTable(lines, textColumns(['BY', 'NAME', 'SKILLS']), widthOf(io)));
+      }),
+  };
+}
+
+function counted(names: readonly string[]): readonly { readonly name: string; readonly count: number }[] {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].sort(([one], [other]) => (one < other ? -1 : 1)).map(([name, count]) => ({ name, count }));
 }
 
 /** What there is of a plugin. Throws `skill_not_found`. */
@@ -39,35 +65,29 @@ function ofPlugin(snapshot: Snapshot, plugin: string): Snapshot {
   });
 }
 
-/** One skill as `--json` prints it. */
-export function skillJson(skill: Skill): { [key: string]: JsonValue } {
-  const cure = cureOf(skill);
-  const diagnostics = skill.diagnostics.map(diagnosticJson);
-  return { ...summaryOf(skill), tags: skill.tags, ...(cure === undefined ? {} : { cure }), diagnostics };
-}
-
 interface Listing {
   readonly registry: SkillRegistry;
-  readonly all: boolean;
+  readonly options: CommandInput['options'];
   /** The sandbox must be trusted before any of its skills. */
   readonly isRestricted: boolean;
 }
 
-function print(shown: readonly Skill[], snapshot: Snapshot, { registry, all, isRestricted }: Listing, io: CommandIO): void {
+function print(shown: readonly Listed[], snapshot: Snapshot, { registry, options, isRestricted }: Listing, io: CommandIO): void {
+  const all = options['all'] === true;
   if (shown.length > 0) {
-    const rows = shown.map((skill) => {
-      const tokens = `${skill.tokensEstimated ? '~' : ''}${skill.tokens}`; // `~`: nobody has read the body yet
-      return [skill.id, skill.state, skill.source, tokens, skill.version ?? '', skill.reason ?? unscanned(skill) ?? briefOf(skill)];
+    const rows = shown.map((row) => {
+      if (isLink(row)) return [row.id, row.state, row.source, '', '', row.reason];
+      const tokens = `${row.tokensEstimated ? '~' : ''}${row.tokens}`; // `~`: nobody has read the body yet
+      return [row.id, row.state, row.source, tokens, row.version ?? '', row.reason ?? unscanned(row) ?? briefOf(row)];
     });
-    if (all) for (const { id, state, source, reason } of refusedLinks(registry, snapshot)) rows.push([id, state, source, '', '', reason]);
-    const titles = ['ID', 'STATE', 'SOURCE', 'TOKENS', 'VERSION', all ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
-    const columns = textColumns(titles).map((column, at) => (at === titles.length - 1 ? { ...column, wraps: all } : column)); // a cure is shown whole
+    const wraps = all || options['state'] !== undefined; // a cure is shown whole
+    const titles = ['ID', 'STATE', 'SOURCE', 'TOKENS', 'VERSION', wraps ? 'DESCRIPTION OR REASON' : 'DESCRIPTION'];
+    const columns = textColumns(titles).map((column, at) => (at === titles.length - 1 ? { ...column, wraps } : column));
     io.print(renderTable(rows, columns, widthOf(io)));
   } else {
     const where = registry.sources.at(-1)?.directory ?? 'sandbox/skills';
-    io.print(
-      snapshot.all.length === 0 ? `No skills were found. Write one to ${printableLine(where)}/<id>/SKILL.md.` : 'No skill is offered.',
-    );
+    const nothing = Object.keys(options).length === 0 ? 'No skill is offered.' : 'There are no such skills.';
+    io.print(snapshot.all.length === 0 ? `No skills were found. Write one to ${printableLine(where)}/<id>/SKILL.md.` : nothing);
   }
   if (!io.quiet) printWaiting(snapshot, isRestricted, io);
   // Two skills of one id both have the finding that they differ: it is said once.
@@ -97,17 +117,6 @@ function printRest(snapshot: Snapshot, findings: number, io: CommandIO): void {
   if (findings > 0) counts.set(findings === 1 ? 'warning' : 'warnings', findings);
   if (counts.size === 0 || io.quiet) return;
   io.print(`${[...counts].map(([state, count]) => `${count} ${state}`).join(', ')}: see pith skills list --all`);
-}
-
-/** Links in a source that are not followed, as `--json` has them beside the skills: whatever they lead to is no skill here. */
-function refusedLinks({ sources }: SkillRegistry, { diagnostics }: Snapshot) {
-  return diagnostics.flatMap((finding) => {
-    const { code, file = '', message } = finding;
-    const source = code === LINK_REFUSED ? sources.find(({ directory }) => file.startsWith(`${directory}/`)) : undefined;
-    if (source === undefined) return [];
-    const stated = { state: 'invalid', tokens: 0, reason: `refused: ${message}`, diagnostics: [diagnosticJson(finding)] };
-    return [{ id: idOf(file), name: idOf(file), description: '', source: source.label, path: path.join(file, 'SKILL.md'), ...stated }];
-  });
 }
 
 /** What this listing, which scans nothing, cannot know of a skill; null: it is as it says. */

@@ -3,7 +3,7 @@ import { printable, printableLine } from '@pith/plain-text';
 import { clean, diagnosticText, treeDigest } from '@pith/skill-files';
 import type { Skill } from '../skill.ts';
 import type { WithSkills } from './open-registry.ts';
-import { skillJson } from './list.ts';
+import { skillJson } from './listed.ts';
 import { wantedSkill } from './wanted.ts';
 
 export function show(withSkills: WithSkills): Command {

@@ -76,9 +76,9 @@ export function Work(): VNode {
 
 /** What goes on, and what waits for a person. */
 function Overview(): VNode {
-  const [tasks, againTasks] = useLoaded<readonly Task[]>('/api/tasks?limit=100', isOf('tasks'));
-  const [runs, againRuns] = useLoaded<readonly Run[]>('/api/runs?limit=100', isOf('runs'));
-  const [jobs, againJobs] = useLoaded<readonly Job[]>('/api/jobs?limit=100', never);
+  const [tasks, againTasks] = useLoaded<{ readonly tasks: readonly Task[] }>('/api/tasks?limit=100', isOf('tasks'));
+  const [runs, againRuns] = useLoaded<{ readonly runs: readonly Run[] }>('/api/runs?limit=100', isOf('runs'));
+  const [jobs, againJobs] = useLoaded<{ readonly jobs: readonly Job[] }>('/api/jobs?limit=100', never);
   const [schedules, againSchedules] = useLoaded<readonly Schedule[]>('/api/schedules', never);
   const [questions] = useLoaded<{ readonly approvals: readonly Question[] }>('/api/approvals', concerns('approval'));
   const kind = useSignal('');
@@ -89,9 +89,9 @@ function Overview(): VNode {
   };
   useOften(again, true, 5000); // jobs, schedules and what waits in a queue have no events
   const rows = [
-    ...(tasks.value.value ?? []).map(taskRow),
-    ...(runs.value.value ?? []).map(runRow),
-    ...(jobs.value.value ?? []).map(jobRow),
+    ...(tasks.value.value?.tasks ?? []).map(taskRow),
+    ...(runs.value.value?.runs ?? []).map(runRow),
+    ...(jobs.value.value?.jobs ?? []).map(jobRow),
     ...(schedules.value.value ?? []).map(scheduleRow),
   ]
     .filter((row) => (kind.value === '' || row.kind === kind.value) && (!isOpenOnly.value || row.end !== null))
