@@ -20,13 +20,13 @@ export class HeldThreads {
   async hold<T>(thread: string, signal: AbortSignal, work: (apart: Apart) => Promise<T>): Promise<T> {
     this.#requireFree(thread);
     const hold: Hold = { thread, outer: this.#holds.getStore(), isOver: false };
-    let place = this.#enter(thread);
+    let place = this.#order.place(thread);
     const apart: Apart = async (ask) => {
       place.leave();
       try {
         return await ask();
       } finally {
-        place = this.#enter(thread);
+        place = this.#order.place(thread);
         await untilAborted(place.entered, signal);
       }
     };
@@ -37,13 +37,6 @@ export class HeldThreads {
       place.leave();
       hold.isOver = true;
     }
-  }
-
-  #enter(thread: string): { readonly entered: Promise<void>; leave(): void } {
-    let leave = (): void => undefined;
-    const left = new Promise<void>((resolve) => (leave = resolve));
-    const entered = new Promise<void>((enter) => void this.#order.run(thread, () => (enter(), left)));
-    return { entered, leave };
   }
 
   /** A tool or a callback of a run in the thread would wait for the run that waits for it. */

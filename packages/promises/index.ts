@@ -84,6 +84,14 @@ export class KeyedQueue {
     return this.last.has(key);
   }
 
+  /** A place for work that is more than one function. `entered` resolves once all before has ended; what comes later waits until `leave`. */
+  place(key: string): { readonly entered: Promise<void>; leave(): void } {
+    let leave = (): void => undefined;
+    const left = new Promise<void>((resolve) => (leave = resolve));
+    const entered = new Promise<void>((enter) => void this.run(key, () => (enter(), left)));
+    return { entered, leave };
+  }
+
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.last.get(key) ?? Promise.resolve();
     const own = before.then(work);

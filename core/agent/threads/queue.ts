@@ -37,9 +37,7 @@ export function createThreadQueue(leases: Pick<Leases, 'acquire'>, clock: Clock)
 
   async function acquire(threadId: string, signal?: AbortSignal): Promise<ThreadHold> {
     signal?.throwIfAborted();
-    let leave = (): void => undefined;
-    const left = new Promise<void>((resolve) => (leave = resolve));
-    const entered = new Promise<void>((enter) => void turns.run(threadId, () => (enter(), left)));
+    const { entered, leave } = turns.place(threadId);
     try {
       await (signal === undefined ? entered : untilAborted(entered, signal));
       const lease = await take(leases, clock, threadId, signal);

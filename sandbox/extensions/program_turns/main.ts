@@ -1,5 +1,5 @@
 import { Conversations, type ExtensionContext, PithError, type Tool, type ToolProvider, type TurnInfo } from 'pith';
-import { untilAborted } from '@pith/promises';
+import { KeyedQueue, untilAborted } from '@pith/promises';
 import { type Config, configSchema, type ProgramTool, programToolsSchema } from './config.ts';
 import { type ProgramEvent, type ProgramRequest, ProgramTurns, type ProgramUser } from './contract.ts';
 import type { OpenCalls } from './open-calls.ts';
@@ -20,7 +20,8 @@ export default class Programs implements ToolProvider {
 
   /** Of the turns that this process runs for a program, by thread. */
   readonly #calls = new Map<string, OpenCalls>();
-  readonly #threads = new Map<string, Promise<unknown>>();
+  /** One request at a time in a thread. */
+  readonly #threads = new KeyedQueue();
 
   constructor(private readonly context: ExtensionContext<Config>) {
     context.provide(ProgramTurns, {
@@ -54,32 +55,16 @@ export default class Programs implements ToolProvider {
     const { agents, clock } = this.context;
     const conversations = this.context.use(Conversations);
     const turn = await ProgramTurn.prepared(request, spec, { agents, clock, conversations });
-    const release = await this.#hold(turn.threadId, signal);
-    this.#calls.set(turn.threadId, turn.calls);
-    signal?.addEventListener('abort', release, { once: true }); // whoever leaves may not read to the end
+    const { entered, leave } = this.#threads.place(turn.threadId);
+    signal?.addEventListener('abort', leave, { once: true }); // whoever leaves may not read to the end
     try {
+      await (signal === undefined ? entered : untilAborted(entered, signal));
+      this.#calls.set(turn.threadId, turn.calls);
       yield* turn.events(signal);
     } finally {
-      signal?.removeEventListener('abort', release);
+      signal?.removeEventListener('abort', leave);
       if (this.#calls.get(turn.threadId) === turn.calls) this.#calls.delete(turn.threadId);
-      release();
+      leave();
     }
-  }
-
-  /** One request at a time in a thread. */
-  async #hold(threadId: string, signal?: AbortSignal): Promise<() => void> {
-    const before = this.#threads.get(threadId);
-    let release!: () => void;
-    const mine = new Promise<void>((resolve) => (release = resolve));
-    const last = Promise.resolve(before).then(() => mine);
-    this.#threads.set(threadId, last);
-    void last.then(() => this.#threads.get(threadId) === last && this.#threads.delete(threadId));
-    try {
-      await (signal === undefined ? before : untilAborted(Promise.resolve(before), signal));
-    } catch (error) {
-      release();
-      throw error;
-    }
-    return release;
   }
 }
