@@ -164,6 +164,35 @@ extensions:
     expect(faults).toEqual([]);
   });
 
+  it('W2 W15 a token is made for a person, also for an administrator, and is shown once', async () => {
+    const { api, page, faults } = await openPage();
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByRole('link', { name: 'Users and tokens' }).click();
+    for (const [user, may] of [
+      ['ann', 'may chat'],
+      ['bob', 'is an administrator'],
+    ] as const) {
+      await page.getByLabel('Name of the person').fill(user);
+      await page.getByLabel('What the person may do').selectOption(may);
+      await page.getByRole('button', { name: 'New token' }).press('Enter');
+      await page.getByRole('cell', { name: user }).waitFor();
+      const token = (await page.getByRole('status').locator('code').textContent()) ?? '';
+      expect((await api.request('/api/me', { token })).json).toMatchObject({ userId: user });
+    }
+    expect(faults).toEqual([]);
+  });
+
+  it('W15 W16 an open view asks again for what may have changed while the server was away', async () => {
+    const { api, page } = await openPage();
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByRole('link', { name: 'Extensions', exact: true }).click();
+    await page.getByRole('link', { name: 'scheduler' }).click();
+    await page.getByRole('heading', { name: 'scheduler' }).waitFor();
+    const asked = page.waitForRequest((request) => request.url().endsWith('/api/extensions/scheduler'));
+    await api.pith.command(['extensions', 'reload', 'rest_api']); // it cannot know what changed before it began
+    await asked;
+  });
+
   it('W15 what doctor finds is cured by the button beside it, where a command cures', async () => {
     const { page, faults } = await openPage({
       files: {

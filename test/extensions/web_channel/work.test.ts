@@ -90,6 +90,28 @@ describePage('work', () => {
     expect(faults).toEqual([]);
   });
 
+  it('W14 a schedule is among what has not ended, and is ended there', async () => {
+    const { api, page, faults } = await openPage({
+      script: [
+        { calls: [{ name: 'schedule_recurring', input: { message: 'Water the plants', cron: '0 9 * * *', time_zone: 'UTC' } }] },
+        { text: 'Planned.' },
+      ],
+      files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [scheduler] }\n' },
+    });
+    await say(page, 'Remind me');
+    await page.getByRole('region', { name: 'A question to you' }).waitFor();
+    await page.getByRole('log').focus();
+    await page.keyboard.press('y');
+    await page.getByText('Planned.').waitFor();
+    await page.getByRole('link', { name: 'Work' }).press('Enter');
+    await page.getByRole('checkbox', { name: 'Only what has not ended' }).check();
+    const end = page.getByRole('button', { name: 'End Water the plants' });
+    await end.press('Enter');
+    await end.waitFor({ state: 'detached' });
+    expect((await api.pith.command(['tasks', 'schedules', 'list'], { json: true })).values[0]).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
   it('W2 W5 the timeline of another person’s conversation is unknown', async () => {
     const { api, page } = await openPage({ script: [{ text: 'Hello' }] });
     await say(page, 'Good day');
