@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { followLink, goTo, place } from '../router.ts';
 import { ApiError, ask } from '../server/api.ts';
@@ -29,11 +29,16 @@ export function Chat(): VNode {
 
 function NewConversation(): VNode {
   const choice = useSignal(NO_CHOICE);
+  /** A message that is sent again goes to the conversation that it was to begin. */
+  const begun = useRef<string | null>(null);
   const send = async (message: { readonly text: string }): Promise<void> => {
-    const { id } = await ask<{ readonly id: string }>('POST', '/api/threads');
+    const id = (begun.current ??= (await ask<{ readonly id: string }>('POST', '/api/threads')).id);
     const conversation = new Conversation(id);
     try {
       await conversation.send({ ...message, ...chosen(choice.value) });
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'thread_unknown') begun.current = null; // its time is over
+      throw error;
     } finally {
       conversation.close();
     }
