@@ -11,7 +11,7 @@ import { Conversation } from './conversation.ts';
 import { type Figures, useFigures, usedText } from './figures.ts';
 import { QuestionView } from './question-view.tsx';
 import { Scrolled } from './scrolled.tsx';
-import type { Live, Message } from './shapes.ts';
+import type { Live, Message, TurnEnd } from './shapes.ts';
 import { runSlashCommand } from './slash-commands.ts';
 import { OpenStep } from './step.tsx';
 import { ThreadActions } from './thread-actions.tsx';
@@ -155,7 +155,7 @@ function About({ conversation: { thread }, figures }: { readonly conversation: C
 
 /** What happens now, below what is kept. */
 function Current({ conversation }: { readonly conversation: Conversation }): VNode {
-  const { live, pages, notices, questions, thread, error } = conversation;
+  const { live, pages, notices, questions, thread, error, end } = conversation;
   const last = pages.value.at(-1)?.at(-1);
   return (
     <>
@@ -184,9 +184,17 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
           </button>
         </p>
       )}
+      {live.value === null && end.value !== null && <Unanswered end={end.value} />}
       <Problem error={error.value} />
     </>
   );
+}
+
+/** Why the last message has no answer. */
+function Unanswered({ end: { reason, error } }: { readonly end: TurnEnd }): VNode {
+  if (reason === 'aborted') return <p class="muted">The turn was stopped.</p>;
+  const message = error === null ? '' : `: ${error.message}`;
+  return reason === 'limit' ? <p class="warn">The turn reached a limit{message}</p> : <p role="alert">The turn failed{message}</p>;
 }
 
 /** Whether the answer is kept already, and the turn is about to end. */
