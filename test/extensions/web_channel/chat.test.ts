@@ -138,6 +138,30 @@ describePage('the chat', () => {
     expect(faults).toEqual([]);
   });
 
+  it('W11 an @ at the beginning names the agent that answers', async () => {
+    const { api, page, faults } = await openPage({
+      script: [{ text: 'I am the other.' }, { text: 'As you say.' }],
+      files: { 'agents/other/manifest.yaml': 'id: other\nname: The other\nagent: { instructions: You are the other one. }\n' },
+    });
+    await say(page, '@other');
+    await page.getByRole('alert').getByText('there is no message to @other').waitFor();
+    await page.getByRole('textbox', { name: 'Message' }).fill('');
+    await page.getByRole('textbox', { name: 'Message' }).pressSequentially('@oth');
+    await page.getByRole('option', { name: /@other/u }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('Who are you?');
+    await page.keyboard.press('Enter');
+    await page.getByText('I am the other.').waitFor();
+    await page.getByText(/^other · /u).waitFor();
+    expect(await page.locator('article.said').allTextContents()).toMatchObject([expect.stringContaining('Who are you?')]);
+    expect(JSON.stringify(api.model.requests[0])).toContain('You are the other one.');
+    expect(JSON.stringify(api.model.requests[0])).not.toContain('@other');
+    await say(page, '@nobody said so');
+    await page.getByText('As you say.').waitFor();
+    expect(JSON.stringify(api.model.requests[1])).toContain('@nobody said so');
+    expect(faults).toEqual([]);
+  });
+
   it('W11 texts and images go along by choice, paste and drag; what cannot is told', async () => {
     const { api, page, faults } = await openPage({ script: [{ text: 'I see both.' }] });
     const picker = page.getByLabel('Attach');

@@ -90,4 +90,52 @@ describePage('the connection of the page', () => {
       expect(faults).toEqual([]);
     },
   );
+
+  it('W1 W4 the sign-in address signs in a tab that is open already', async () => {
+    const { api, page, faults } = await openPage();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.goto(await signInAddress(api));
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    expect(page.url()).not.toContain('code');
+    expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
+  });
+
+  it.each(['at once', 'once it is connected again'])(
+    'W2 W5 after somebody else signs in, another tab shows nothing of the person before, %s',
+    async (when) => {
+      const { api, page } = await openPage({ script: [{ text: 'A secret.' }] });
+      const ann = await api.token({ userId: 'ann' });
+      await say(page, 'Tell me');
+      await page.getByText('A secret.').waitFor();
+      const isDeaf = when !== 'at once';
+      const held = gate();
+      if (isDeaf) {
+        await page.addInitScript(`addEventListener('storage', (event) => event.stopImmediatePropagation());`);
+        await page.route('**/api/events', async (route) => {
+          await held.opened;
+          await route.abort();
+        });
+        await page.reload();
+        await page.getByText('A secret.').waitFor();
+      }
+      const other = await page.context().newPage();
+      await other.goto(new URL('/', page.url()).href);
+      await other.getByRole('textbox', { name: 'Message' }).waitFor();
+      await other.evaluate(
+        `(async () => {
+          const answer = await fetch('/sign-in', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"token":"${ann}"}' });
+          localStorage.setItem('pith.page', (await answer.json()).page);
+        })()`,
+      );
+      if (isDeaf) {
+        expect(await page.getByText('A secret.').count()).toBe(1);
+        await page.unroute('**/api/events');
+        held.open();
+      }
+      await page.getByRole('status').getByText('· ann').waitFor();
+      await page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
+      expect(await page.getByText('Tell me').count()).toBe(0);
+    },
+  );
 });

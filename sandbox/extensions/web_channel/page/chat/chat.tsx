@@ -35,7 +35,7 @@ function NewConversation(): VNode {
     const id = (begun.current ??= (await ask<{ readonly id: string }>('POST', '/api/threads')).id);
     const conversation = new Conversation(id);
     try {
-      await conversation.send({ ...message, ...chosen(choice.value) });
+      await conversation.send({ ...chosen(choice.value), ...message });
     } catch (error) {
       if (error instanceof ApiError && error.code === 'thread_unknown') begun.current = null; // its time is over
       throw error;
@@ -69,7 +69,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
   const isContextOpen = useSignal(false);
   const { pages, error, thread, isBusy } = conversation;
   const send = async (message: { readonly text: string }): Promise<void> => {
-    await conversation.send({ ...message, ...chosen(choice.value) });
+    await conversation.send({ ...chosen(choice.value), ...message });
     choice.value = { ...choice.value, agent: '' }; // the conversation is that agent's now
   };
   const edit = async ({ seq }: Message): Promise<void> => {

@@ -4,15 +4,23 @@ import { useEffect, useRef } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { ApiError, newKey } from '../server/api.ts';
 import { type Attachment, attachmentOf, MOST_ATTACHMENTS } from './attachments.ts';
-import { type Completion, completionsOf, expanded } from './completion.ts';
+import { addressed, type Completion, completionsOf, expanded } from './completion.ts';
 import { type Unsent, UnsentView } from './unsent.tsx';
+
+interface Message {
+  readonly text: string;
+  /** One with the same key is taken once. */
+  readonly key: string;
+  /** Without it, the one that is chosen beside the message. */
+  readonly agent?: string;
+  readonly attachments?: readonly Attachment[];
+}
 
 interface ComposerProps {
   readonly isBusy: boolean;
   /** What is written in it first. */
   readonly draft: string;
-  /** A message with the same `key` is taken once. */
-  send(message: { readonly text: string; readonly key: string; readonly attachments?: readonly Attachment[] }): Promise<void>;
+  send(message: Message): Promise<void>;
   /** Does what a slash command says. False: the text begins with none. */
   command(text: string): Promise<boolean>;
   stop(): void;
@@ -90,7 +98,9 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
     unsent.value = unsent.value.filter((each) => each.key !== key);
     try {
       if (await command(message.text)) return void (files.value = [...attachments, ...files.value]);
-      await send({ text: await expanded(message.text), key, ...(attachments.length === 0 ? {} : { attachments }) });
+      const { agent, text: told } = await addressed(message.text);
+      const named = agent === undefined ? {} : { agent };
+      await send({ ...named, text: await expanded(told), key, ...(attachments.length === 0 ? {} : { attachments }) });
     } catch (wrong) {
       if (!(wrong instanceof ApiError)) throw wrong;
       const refused = { ...message, error: wrong, key: wrong.code === 'key_used' ? newKey() : key };
