@@ -10,6 +10,7 @@ import { Notices } from './conversations/notices.ts';
 import { LiveTurns } from './conversations/live-turns.ts';
 import { apiTables } from './conversations/tables.ts';
 import { QueuedMessages } from './conversations/queued-messages.ts';
+import { TurnEnds } from './conversations/turn-ends.ts';
 import { threadRoutes } from './conversations/threads.ts';
 import { OwnedThreads } from './conversations/owned-threads.ts';
 import { meRoute } from './me.ts';
@@ -29,12 +30,13 @@ export class Api {
   constructor(context: ExtensionContext) {
     const conversations = context.use(Conversations);
     const tables = apiTables(context.database);
-    const turns = (this.#turns = new LiveTurns(context, conversations, new QueuedMessages(tables)));
+    const ends = new TurnEnds(tables);
+    const turns = (this.#turns = new LiveTurns(context, conversations, new QueuedMessages(tables), ends));
     const threads = new OwnedThreads(tables, context.clock, conversations);
     this.#feed = new Feed({ tables, context, conversations, turns });
     this.#notices = new Notices(tables, context.clock, this.#feed);
     this.#repeated = new RepeatedRequests(tables, context.clock);
-    const ports = { context, conversations, turns, threads };
+    const ports = { context, conversations, turns, threads, ends };
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),

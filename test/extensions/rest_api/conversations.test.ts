@@ -2,6 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { PithError } from 'pith';
 import { gate, until } from '../../waiting.ts';
 import { apiKernel, isTurn, upTo } from './api-kernel.ts';
 
@@ -48,6 +49,22 @@ describe('conversations over HTTP', () => {
     expect([...first.threads, ...rest.threads].map((thread) => thread.id)).toEqual([`${id}.2`, id]);
     expect(await api.request(`/api/threads/${id}`, { method: 'DELETE', token })).toMatchObject({ status: 204, text: '' });
     expect((await api.request(`/api/threads/${id}`, { token })).status).toBe(404);
+  });
+
+  it('W17 W21 says of a conversation how its last turn ended without an answer, over a restart and until the next answer', async () => {
+    const api = await apiKernel([{ error: new PithError('model_failed', 'the model is away', { cure: 'wait' }) }, { text: 'Here.' }]);
+    const token = await api.token();
+    const id = await api.thread(token);
+    const say = (text: string) => api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text } });
+    const end = async () => ((await api.request(`/api/threads/${id}`, { token })).json as { readonly end: unknown }).end;
+    expect(await end()).toBeNull();
+    const { turn } = (await say('Are you there?')).json as { readonly turn: string };
+    const failed = { turn, reason: 'error', error: { code: 'model_failed', message: 'the model is away; wait', cure: 'wait' } };
+    expect(await end()).toEqual(failed);
+    await api.restart();
+    expect(await end()).toEqual(failed);
+    await say('And now?');
+    expect(await end()).toBeNull();
   });
 
   it.skipIf(!HAS_PROGRAMS)('W21 the example of the page talks, with bash and curl (needs bash, curl and sed)', async () => {

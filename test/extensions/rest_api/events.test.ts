@@ -17,7 +17,9 @@ describe('events over HTTP', () => {
     const api = await apiKernel([{ text: 'for Ann' }, { text: 'for Bob' }]);
     const [ann, bob] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'bob' })];
     const [streamA, streamB] = [await api.events('/api/events', { token: ann }), await api.events('/api/events', { token: bob })];
-    expect([await streamA.next(), await streamB.next()]).toMatchObject([{ event: 'ready' }, { event: 'ready' }]);
+    expect([await streamA.next(), await streamB.next()]).toMatchObject(
+      ['ann', 'bob'].map((userId) => ({ event: 'ready', data: { userId } })),
+    );
     const [a, b] = [await api.thread(ann), await api.thread(bob)];
     const say = (token: string, id: string) => api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'hi' } });
     await say(ann, a);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Message } from 'pith';
+import { type Message, PithError } from 'pith';
 import { gate, until } from '../../waiting.ts';
 import { describePage, openPage, say, violations } from './browser.ts';
 
@@ -138,6 +138,30 @@ describePage('the chat', () => {
     expect(faults).toEqual([]);
   });
 
+  it('W11 an @ at the beginning names the agent that answers', async () => {
+    const { api, page, faults } = await openPage({
+      script: [{ text: 'I am the other.' }, { text: 'As you say.' }],
+      files: { 'agents/other/manifest.yaml': 'id: other\nname: The other\nagent: { instructions: You are the other one. }\n' },
+    });
+    await say(page, '@other');
+    await page.getByRole('alert').getByText('there is no message to @other').waitFor();
+    await page.getByRole('textbox', { name: 'Message' }).fill('');
+    await page.getByRole('textbox', { name: 'Message' }).pressSequentially('@oth');
+    await page.getByRole('option', { name: /@other/u }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('Who are you?');
+    await page.keyboard.press('Enter');
+    await page.getByText('I am the other.').waitFor();
+    await page.getByText(/^other · /u).waitFor();
+    expect(await page.locator('article.said').allTextContents()).toMatchObject([expect.stringContaining('Who are you?')]);
+    expect(JSON.stringify(api.model.requests[0])).toContain('You are the other one.');
+    expect(JSON.stringify(api.model.requests[0])).not.toContain('@other');
+    await say(page, '@nobody said so');
+    await page.getByText('As you say.').waitFor();
+    expect(JSON.stringify(api.model.requests[1])).toContain('@nobody said so');
+    expect(faults).toEqual([]);
+  });
+
   it('W11 texts and images go along by choice, paste and drag; what cannot is told', async () => {
     const { api, page, faults } = await openPage({ script: [{ text: 'I see both.' }] });
     const picker = page.getByLabel('Attach');
@@ -208,6 +232,102 @@ describePage('the chat', () => {
     await page.keyboard.press('Enter');
     await page.getByText('I leave it.').waitFor();
     expect(JSON.stringify(api.model.requests[1]?.messages)).toContain('it is late');
+  });
+
+  it('W11 a turn that fails, reaches a limit or is stopped says so, also after a reload, until the next one', async () => {
+    const held = gate();
+    const { page, faults } = await openPage({
+      script: [
+        { error: new PithError('model_failed', 'the model is away', { cure: 'choose another model' }) },
+        { calls: [{ name: 'act', input: {} }] },
+        async () => (await held.opened, { text: 'Too late.' }),
+        { text: 'Here I am.' },
+      ],
+      files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [risky], limits: { max_turns: 1 } }\n' },
+    });
+    const log = page.getByRole('log');
+    const failed = log.getByRole('alert').getByText('The turn failed: the model is away; choose another model');
+    await say(page, 'Are you there?');
+    await failed.waitFor();
+    await page.reload();
+    await failed.waitFor();
+    await say(page, 'Act, then');
+    const limited = log.getByText('The turn reached a limit: stopped at max_turns (1)');
+    await limited.waitFor();
+    expect(await failed.count()).toBe(0);
+    expect(await violations(page)).toEqual([]);
+    await page.reload();
+    await limited.waitFor();
+    await say(page, 'Go on');
+    await page.getByText('Thinking').waitFor();
+    expect(await limited.count()).toBe(0);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await log.getByText('The turn was stopped.').waitFor();
+    held.open();
+    await say(page, 'And now?');
+    await page.getByText('Here I am.').waitFor();
+    expect(await log.getByText('The turn').count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  it('W11 W17 a message that waited and cannot begin says why', async () => {
+    const held = gate();
+    const { page } = await openPage({ script: [async () => (await held.opened, { text: 'Done.' })] });
+    await say(page, 'Begin');
+    await page.getByText('Thinking').waitFor();
+    await page.route('**/messages', (route) => route.continue({ postData: JSON.stringify({ text: 'And you?', agent: 'nobody' }) }));
+    await say(page, 'And you?');
+    await page.getByText('1 message waits its turn').waitFor();
+    held.open();
+    await page.getByRole('log').getByRole('alert').getByText("'nobody'").waitFor();
+  });
+
+  it('W17 while the page is hidden it tells of questions and ends, each as what it is; the newest count of questions holds', async () => {
+    const { page, faults } = await openPage({
+      script: [
+        { calls: [{ name: 'risk', input: {} }] },
+        { text: 'It is done.' },
+        { calls: [{ name: 'risk', input: {} }] },
+        { error: new PithError('model_failed', 'the model is away') },
+      ],
+    });
+    await page.evaluate(`window.told = [];
+      window.Notification = class { static requestPermission = async () => 'granted'; constructor(text) { told.push(text); } addEventListener() {} };
+      Object.defineProperty(document, 'visibilityState', { value: 'hidden' });`);
+    await page.getByRole('button', { name: 'Notify me' }).click();
+    const told = () => page.evaluate<readonly string[]>('window.told');
+    const question = page.getByRole('region', { name: 'A question to you' });
+    const yes = page.getByRole('button', { name: 'Yes y', exact: true });
+    await say(page, 'Do it');
+    await question.waitFor();
+    await until(async () => (await page.title()) === '(1) Pith');
+    expect(await told()).toEqual(['Pith asks you something']);
+    await yes.click();
+    await page.getByText('It is done.').waitFor();
+    await until(async () => (await page.title()) === 'Pith' && (await told()).length > 1);
+    // The count of the next question comes when the question has been answered.
+    const [late, passed] = [gate(), gate()];
+    await page.route(
+      ({ pathname, search }) => pathname === '/api/approvals' && search === '',
+      async (route) => {
+        const response = await route.fetch();
+        const { approvals } = (await response.json()) as { readonly approvals: readonly unknown[] };
+        if (approvals.length > 0) await late.opened;
+        await route.fulfill({ response });
+        if (approvals.length > 0) passed.open();
+      },
+    );
+    await say(page, 'Once more');
+    await question.waitFor();
+    await yes.click();
+    await page.getByRole('log').getByRole('alert').waitFor();
+    await until(async () => (await told()).length > 2);
+    late.open();
+    await passed.opened;
+    await page.evaluate('fetch("/health")'); // what was answered before is handled
+    expect(await page.title()).toBe('Pith');
+    expect(await told()).toEqual(['Pith asks you something', 'Pith has answered', 'Pith could not answer']);
+    expect(faults).toEqual([]);
   });
 
   it('W11 conversations are found by words of their titles', async () => {

@@ -242,11 +242,12 @@ export default class {
 
   it('W11 W17 recipes and agents are completed, a conversation is renamed and deleted, and the title counts what waits', async () => {
     const { page, faults } = await openPage({ script: [{ calls: [{ name: 'risk', input: {} }] }, { text: 'Then not.' }] });
-    await page.getByRole('textbox', { name: 'Message' }).pressSequentially('ask @hel');
+    await page.getByRole('textbox', { name: 'Message' }).pressSequentially('@hel');
     await page.getByRole('option', { name: /@helper/u }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press('Tab');
-    expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('ask @helper ');
+    expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('@helper ');
+    await page.keyboard.type('Take a risk');
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: 'A question to you' }).waitFor();
     await until(async () => (await page.title()) === '(1) Pith');

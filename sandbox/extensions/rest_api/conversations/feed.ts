@@ -92,7 +92,7 @@ export class Feed {
 
   /**
    * What the user may see, behind the place that `last` names; without it, from now on. `ready` names the present place; `reset` says that
-   * what came before is not known: the reader asks for its state, and goes on from there.
+   * what came before is not known: the reader asks for its state, and goes on from there. Both say whose events these are.
    */
   async *events(reader: Reader, last: string | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const subscriber = { reader, outbox: new Outbox(MOST_BYTES) };
@@ -105,7 +105,7 @@ export class Feed {
       const name = await this.#name();
       const known = await this.#placeOf(name, last);
       let sent = known ?? this.#notified;
-      yield serverEvent(known === null && last !== undefined ? 'reset' : 'ready', {}, `${name}-${sent}`);
+      yield serverEvent(known === null && last !== undefined ? 'reset' : 'ready', { userId: reader.userId }, `${name}-${sent}`);
       for (let page = await this.#after(sent, reader); page.length > 0; page = await this.#after(sent, reader))
         for (const change of page) {
           sent = change.place;

@@ -12,6 +12,7 @@ import {
 import { type Frame, Outbox } from './outbox.ts';
 import type { AskedTurn, QueuedMessages } from './queued-messages.ts';
 import { serverEvent } from './server-events.ts';
+import type { TurnEnds } from './turn-ends.ts';
 
 /** The channel of turns that are asked for here. */
 const CHANNEL_ID = 'web';
@@ -126,6 +127,7 @@ export class LiveTurns {
     private readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'logger'>,
     private readonly conversations: Remote<Conversations>,
     private readonly queued: QueuedMessages,
+    private readonly ends: TurnEnds,
   ) {}
 
   /** Begins a turn, or finds the one of its key. It waits for its place where the thread is busy, here or in another process, also over a restart. */
@@ -188,9 +190,20 @@ export class LiveTurns {
         if (isBusy) break; // another process works there: it has waited for that already
         const isBegun = event.type === 'turn-start' || (event.type === 'turn-end' && !this.#stop.signal.aborted);
         if (turn.isKept && isBegun) await this.#drop(turn.asked);
+        if (event.type === 'turn-end') await this.#keep(turn, event);
         const frame = turn.take(event);
         for (const listener of this.#listeners) listener(turn.asked.userId, frame);
       }
+    }
+  }
+
+  /** For those who come later. */
+  async #keep({ turnId, asked }: LiveTurn, end: TurnEnd): Promise<void> {
+    if (turnId === null) return;
+    try {
+      await this.ends.keep(asked.threadId, turnId, end);
+    } catch (error) {
+      this.context.logger.warn('how a turn ended was not kept', { reason: messageOf(error) });
     }
   }
 

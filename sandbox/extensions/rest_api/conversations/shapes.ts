@@ -50,7 +50,10 @@ export const questionShape = () =>
 
 export const threadListShape = () => z.strictObject({ threads: z.array(threadShape()), cursor: z.string().nullable() });
 
-/** `live`: what is not in `messages` yet; `n` numbers its events as `/api/events` does. `waiting`: messages behind it. */
+/**
+ * `live`: what is not in `messages` yet; `n` numbers its events as `/api/events` does. `waiting`: messages behind it. `end`: of the last turn,
+ * where it gave no answer.
+ */
 export const openThreadShape = () =>
   z.strictObject({
     thread: threadShape(),
@@ -64,7 +67,10 @@ export const openThreadShape = () =>
         waiting: z.int(),
       })
       .nullable(),
+    end: z.strictObject({ turn: z.string(), reason: z.enum(['limit', 'aborted', 'error']), error: turnError() }).nullable(),
   });
+
+const turnError = () => z.looseObject({ code: z.string(), message: z.string() }).nullable();
 
 export const turnResultShape = () =>
   z.strictObject({
@@ -73,7 +79,7 @@ export const turnResultShape = () =>
     reason: z.enum(['done', 'limit', 'aborted', 'error', 'awaiting_approval']),
     text: z.string(),
     usage: z.looseObject({ inputTokens: z.number(), outputTokens: z.number() }),
-    error: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
+    error: turnError(),
     questions: z.array(questionShape()),
   });
 

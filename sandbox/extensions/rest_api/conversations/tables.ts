@@ -24,6 +24,8 @@ interface Tables {
   };
   /** Messages that wait in busy threads, in the order in which they came. */
   rest_api__queued: { readonly place?: number; readonly thread: string; readonly key: string; readonly asked: string };
+  /** Of threads whose last turn ended without an answer: how. */
+  rest_api__ends: { readonly thread: string; readonly ended: string };
   /** Answers to requests with an `Idempotency-Key`. */
   rest_api__answers: { readonly request: string; readonly digest: string; readonly answer: string; readonly at: number };
 }
@@ -44,6 +46,7 @@ const MIGRATIONS: readonly Migration[] = [
     'CREATE INDEX rest_api__notices_user ON rest_api__notices (user_id, at)',
     'CREATE TABLE rest_api__queued (place integer PRIMARY KEY, thread text NOT NULL, key text NOT NULL, asked text NOT NULL, UNIQUE (thread, key))',
   ],
+  ['CREATE TABLE rest_api__ends (thread text PRIMARY KEY, ended text NOT NULL)'],
 ];
 
 /** How long what is kept between requests is kept. */

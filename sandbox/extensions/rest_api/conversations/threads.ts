@@ -14,6 +14,7 @@ import type { RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.ts';
 import type { LiveTurn, LiveTurns } from './live-turns.ts';
+import type { TurnEnds } from './turn-ends.ts';
 import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
 import { streamed } from './server-events.ts';
 import {
@@ -34,6 +35,7 @@ export interface ThreadPorts {
   readonly conversations: Remote<Conversations>;
   readonly turns: LiveTurns;
   readonly threads: OwnedThreads;
+  readonly ends: TurnEnds;
 }
 
 type Messages = Awaited<ReturnType<Conversations['messages']>>;
@@ -47,7 +49,7 @@ export function threadRoutes(ports: ThreadPorts): readonly ApiRoute[] {
   return [...readingRoutes(ports), ...turnRoutes(ports), ...changingRoutes(ports)];
 }
 
-function readingRoutes({ context, conversations, turns, threads }: ThreadPorts): readonly ApiRoute[] {
+function readingRoutes({ context, conversations, turns, threads, ends }: ThreadPorts): readonly ApiRoute[] {
   return [
     apiRoute(
       {
@@ -85,7 +87,9 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
           conversations.messages(owned.id, { ...given({ after, before }), limit }),
         );
         const thread = shownThread(owned);
-        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages, live }) };
+        const [last] = live === null ? await conversations.messages(owned.id, { limit: 1 }) : [];
+        const end = last === undefined ? null : await ends.of(owned.id, last.turnId);
+        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages, live, end }) };
       },
     ),
     apiRoute(
@@ -221,7 +225,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
   ];
 }
 
-function changingRoutes({ context, turns, threads }: ThreadPorts): readonly ApiRoute[] {
+function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonly ApiRoute[] {
   return [
     apiRoute(
       {
@@ -295,7 +299,7 @@ function changingRoutes({ context, turns, threads }: ThreadPorts): readonly ApiR
       async ({ caller, params, signal }) => {
         const { id } = await idle(threads.begun(params['id'] as string, caller), turns);
         await command(context, 'threads delete', { id }, { userId: caller.userId, signal, options: { yes: true } });
-        await threads.forget(id);
+        await Promise.all([threads.forget(id), ends.forget(id)]);
         return { status: 204 };
       },
     ),

@@ -23,14 +23,27 @@ export function watchAttention(): void {
   });
   onEvent(({ type, data }) => {
     if (type === 'reset' || type === 'ready' || data['kind'] === 'approval') void count();
-    if (type === 'turn' && (data['event'] as { readonly type?: string } | undefined)?.type === 'turn-end') notify('Pith has answered');
+    const { type: said, reason = '' } = (data['event'] ?? {}) as { readonly type?: string; readonly reason?: string };
+    const end = type === 'turn' && said === 'turn-end' ? ENDS.get(reason) : undefined;
+    if (end !== undefined) notify(end);
   });
 }
 
+/** What is told of the end of a turn, by its reason. A question is told by itself, and who stopped a turn knows. */
+const ENDS: ReadonlyMap<string, string> = new Map([
+  ['done', 'Pith has answered'],
+  ['error', 'Pith could not answer'],
+  ['limit', 'Pith stopped at a limit'],
+]);
+
+/** So often the questions have been counted: of answers that cross each other, the newest counts. */
+let counts = 0;
+
 async function count(): Promise<void> {
-  const before = openQuestions.peek();
+  const mine = (counts += 1);
   const found = await read<{ readonly approvals: readonly unknown[] }>('/api/approvals').catch(() => null); // it is asked again with the next event
-  if (found === null) return;
+  if (found === null || mine !== counts) return;
+  const before = openQuestions.peek();
   openQuestions.value = found.approvals.length;
   if (openQuestions.value > before) notify('Pith asks you something');
 }

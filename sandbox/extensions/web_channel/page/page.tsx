@@ -5,8 +5,8 @@ import { Confirmation } from './parts/confirm.tsx';
 import { Lazy } from './parts/lazy.tsx';
 import { Notices } from './parts/notices.tsx';
 import { followLink, place } from './router.ts';
-import { followEvents, isConnected } from './server/events.ts';
-import { begin, isAdministrator, person, signOut } from './server/session.ts';
+import { followEvents, isConnected, onEvent } from './server/events.ts';
+import { begin, heardOf, isAdministrator, person, signOut } from './server/session.ts';
 import { SignIn } from './sign-in.tsx';
 
 interface View {
@@ -28,6 +28,9 @@ const VIEWS: readonly View[] = [
 export function Page(): VNode {
   useEffect(() => {
     void begin().then(followEvents);
+    onEvent(({ data }) => {
+      if (typeof data['userId'] === 'string') heardOf(data['userId']);
+    });
     watchAttention();
   }, []);
   if (person.value === undefined)

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { address, followLink, goTo, parts } from '../router.ts';
 import { ApiError, ask } from '../server/api.ts';
@@ -11,7 +11,7 @@ import { Conversation } from './conversation.ts';
 import { type Figures, useFigures, usedText } from './figures.ts';
 import { QuestionView } from './question-view.tsx';
 import { Scrolled } from './scrolled.tsx';
-import type { Live, Message } from './shapes.ts';
+import type { Live, Message, TurnEnd } from './shapes.ts';
 import { runSlashCommand } from './slash-commands.ts';
 import { OpenStep } from './step.tsx';
 import { ThreadActions } from './thread-actions.tsx';
@@ -29,11 +29,16 @@ export function Chat(): VNode {
 
 function NewConversation(): VNode {
   const choice = useSignal(NO_CHOICE);
+  /** A message that is sent again goes to the conversation that it was to begin. */
+  const begun = useRef<string | null>(null);
   const send = async (message: { readonly text: string }): Promise<void> => {
-    const { id } = await ask<{ readonly id: string }>('POST', '/api/threads');
+    const id = (begun.current ??= (await ask<{ readonly id: string }>('POST', '/api/threads')).id);
     const conversation = new Conversation(id);
     try {
-      await conversation.send({ ...message, ...chosen(choice.value) });
+      await conversation.send({ ...chosen(choice.value), ...message });
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'thread_unknown') begun.current = null; // its time is over
+      throw error;
     } finally {
       conversation.close();
     }
@@ -64,7 +69,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
   const isContextOpen = useSignal(false);
   const { pages, error, thread, isBusy } = conversation;
   const send = async (message: { readonly text: string }): Promise<void> => {
-    await conversation.send({ ...message, ...chosen(choice.value) });
+    await conversation.send({ ...chosen(choice.value), ...message });
     choice.value = { ...choice.value, agent: '' }; // the conversation is that agent's now
   };
   const edit = async ({ seq }: Message): Promise<void> => {
@@ -150,7 +155,7 @@ function About({ conversation: { thread }, figures }: { readonly conversation: C
 
 /** What happens now, below what is kept. */
 function Current({ conversation }: { readonly conversation: Conversation }): VNode {
-  const { live, pages, notices, questions, thread, error } = conversation;
+  const { live, pages, notices, questions, thread, error, end } = conversation;
   const last = pages.value.at(-1)?.at(-1);
   return (
     <>
@@ -179,9 +184,17 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
           </button>
         </p>
       )}
+      {live.value === null && end.value !== null && <Unanswered end={end.value} />}
       <Problem error={error.value} />
     </>
   );
+}
+
+/** Why the last message has no answer. */
+function Unanswered({ end: { reason, error } }: { readonly end: TurnEnd }): VNode {
+  if (reason === 'aborted') return <p class="muted">The turn was stopped.</p>;
+  const message = error === null ? '' : `: ${error.message}`;
+  return reason === 'limit' ? <p class="warn">The turn reached a limit{message}</p> : <p role="alert">The turn failed{message}</p>;
 }
 
 /** Whether the answer is kept already, and the turn is about to end. */

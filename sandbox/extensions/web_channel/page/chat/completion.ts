@@ -22,6 +22,7 @@ interface Skill {
 interface Agent {
   readonly id: string;
   readonly description: string;
+  readonly state: string;
 }
 
 let recipes: Promise<readonly Recipe[]> | null = null;
@@ -33,18 +34,22 @@ onEvent(({ type, data }) => {
   if (type === 'reset' || ['skill', 'agent', 'extension'].includes(String(data['kind']))) [recipes, skills, agents] = [null, null, null];
 });
 
-/** Commands, recipes and skills after a slash at the beginning, agents after an @. Empty where nothing fits. */
+/** Commands, recipes and skills after a slash at the beginning, agents after an @ there. Empty where nothing fits. */
 export async function completionsOf(text: string): Promise<readonly Completion[]> {
   const [, slash] = /^\/([\w-]*)$/u.exec(text) ?? [];
   if (slash !== undefined) {
     const named = [...SLASH_COMMANDS.map(({ name, about }) => ({ name, about })), ...(await usableRecipes()), ...(await readableSkills())];
     return named.filter(({ name }) => name.startsWith(slash)).map(({ name, about }) => ({ value: `/${name} `, about }));
   }
-  const [, before = '', at] = /^(.*(?:^|\s))@([\w-]*)$/su.exec(text) ?? [];
+  const [, at] = /^@([\w-]*)$/u.exec(text) ?? [];
   if (at === undefined) return [];
+  const named = (await activeAgents()).filter(({ id }) => id.startsWith(at));
+  return named.map(({ id, description }) => ({ value: `@${id} `, about: description }));
+}
+
+async function activeAgents() {
   agents ??= read<readonly Agent[]>('/api/agents').catch(() => ((agents = null), []));
-  const named = (await agents).filter(({ id }) => id.startsWith(at));
-  return named.map(({ id, description }) => ({ value: `${before}@${id} `, about: description }));
+  return (await agents).filter(({ state }) => state === 'active');
 }
 
 async function usableRecipes() {
@@ -55,6 +60,20 @@ async function usableRecipes() {
 async function readableSkills() {
   skills ??= read<readonly Skill[]>('/api/skills').catch(() => ((skills = null), []));
   return (await skills).map(({ id, description }) => ({ name: id, about: description }));
+}
+
+/** Of a message that begins with an @ and the name of an agent, the agent, and what it is told. Rejects with `ApiError` where that is nothing. */
+export async function addressed(text: string): Promise<{ readonly agent?: string; readonly text: string }> {
+  const [, agent, rest = ''] = /^@([\w-]+)(?:\s+(.*))?$/su.exec(text) ?? [];
+  if (agent === undefined || !(await activeAgents()).some(({ id }) => id === agent)) return { text };
+  if (rest !== '') return { agent, text: rest };
+  throw new ApiError({
+    status: 0,
+    code: 'usage',
+    message: `there is no message to @${agent}`,
+    cure: 'write it behind the name',
+    answer: {},
+  });
 }
 
 /** What a message that begins with the name of a recipe or of a skill says in full. Rejects with `ApiError` where it is neither. */

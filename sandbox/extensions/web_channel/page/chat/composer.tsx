@@ -2,15 +2,25 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
-import { ApiError } from '../server/api.ts';
+import { ApiError, newKey } from '../server/api.ts';
 import { type Attachment, attachmentOf, MOST_ATTACHMENTS } from './attachments.ts';
-import { type Completion, completionsOf, expanded } from './completion.ts';
+import { addressed, type Completion, completionsOf, expanded } from './completion.ts';
+import { type Unsent, UnsentView } from './unsent.tsx';
+
+interface Message {
+  readonly text: string;
+  /** One with the same key is taken once. */
+  readonly key: string;
+  /** Without it, the one that is chosen beside the message. */
+  readonly agent?: string;
+  readonly attachments?: readonly Attachment[];
+}
 
 interface ComposerProps {
   readonly isBusy: boolean;
   /** What is written in it first. */
   readonly draft: string;
-  send(message: { readonly text: string; readonly attachments?: readonly Attachment[] }): Promise<void>;
+  send(message: Message): Promise<void>;
   /** Does what a slash command says. False: the text begins with none. */
   command(text: string): Promise<boolean>;
   stop(): void;
@@ -27,6 +37,10 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
   const error = useSignal<Pick<ApiError, 'message' | 'cure'> | null>(null);
   const completions = useSignal<readonly Completion[]>([]);
   const chosen = useSignal(0);
+  /** Messages that were refused while another was written. */
+  const unsent = useSignal<readonly Unsent[]>([]);
+  /** What was refused and is in the box again: sent unchanged, it keeps its key. */
+  const returned = useRef<Unsent | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     text.value = draft;
@@ -67,20 +81,32 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
       complete(list[chosen.value]?.value ?? text.value);
     } else if (event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
-      void submit();
+      submit();
     }
   };
-  const submit = async (): Promise<void> => {
+  const submit = (): void => {
     const said = text.value.trimEnd();
     if (said === '') return;
-    const attachments = files.value;
-    [text.value, files.value, error.value, completions.value] = ['', [], null, []];
+    const before = returned.current;
+    const isSame = before !== null && before.text === said && before.attachments === files.value;
+    const message = { text: said, attachments: files.value, key: isSame ? before.key : newKey() };
+    [text.value, files.value, error.value, completions.value, returned.current] = ['', [], null, [], null];
+    void trySending(message);
+  };
+  const trySending = async (message: Omit<Unsent, 'error'>): Promise<void> => {
+    const { attachments, key } = message;
+    unsent.value = unsent.value.filter((each) => each.key !== key);
     try {
-      if (await command(said)) return void (files.value = attachments);
-      await send({ text: await expanded(said), ...(attachments.length === 0 ? {} : { attachments }) });
+      if (await command(message.text)) return void (files.value = [...attachments, ...files.value]);
+      const { agent, text: told } = await addressed(message.text);
+      const named = agent === undefined ? {} : { agent };
+      await send({ ...named, text: await expanded(told), key, ...(attachments.length === 0 ? {} : { attachments }) });
     } catch (wrong) {
       if (!(wrong instanceof ApiError)) throw wrong;
-      [text.value, files.value, error.value] = [said, attachments, wrong];
+      const refused = { ...message, error: wrong, key: wrong.code === 'key_used' ? newKey() : key };
+      if (text.value === '' && files.value.length === 0)
+        [text.value, files.value, error.value, returned.current] = [message.text, attachments, wrong, refused];
+      else unsent.value = [...unsent.value, refused];
     }
   };
   return (
@@ -88,7 +114,7 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
       class="composer"
       onSubmit={(event) => {
         event.preventDefault();
-        void submit();
+        submit();
       }}
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => {
@@ -96,6 +122,14 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
         void add([...(event.dataTransfer?.files ?? [])]);
       }}
     >
+      {unsent.value.map((message) => (
+        <UnsentView
+          key={message.key}
+          message={message}
+          sendAgain={() => void trySending(message)}
+          discard={() => (unsent.value = unsent.value.filter((each) => each !== message))}
+        />
+      ))}
       <Problem error={error.value} />
       {files.value.length > 0 && (
         <div class="row">

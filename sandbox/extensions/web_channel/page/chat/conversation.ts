@@ -2,12 +2,13 @@ import { batch, computed, signal } from '@preact/signals';
 import { ApiError, ask, beginTurn, read, readTagged } from '../server/api.ts';
 import { onEvent, type ServerEvent } from '../server/events.ts';
 import { appended, type Page, prepended } from './pages.ts';
-import type { Answer, Live, Message, Question, Thread, TurnEvent } from './shapes.ts';
+import type { Answer, Live, Message, Question, Thread, TurnEnd, TurnEvent } from './shapes.ts';
 
 interface Opened {
   readonly thread: Thread;
   readonly messages: readonly Message[];
   readonly live: Live | null;
+  readonly end: TurnEnd | null;
 }
 
 const FIRST = 50;
@@ -27,6 +28,8 @@ export class Conversation {
   /** The messages that are known, without a gap. */
   readonly pages = signal<readonly Page[]>([]);
   readonly live = signal<Live | null>(null);
+  /** Of the last turn, where it gave no answer. */
+  readonly end = signal<TurnEnd | null>(null);
   readonly questions = signal<readonly Question[]>([]);
   readonly notices = signal<readonly string[]>([]);
   readonly error = signal<ApiError | null>(null);
@@ -102,7 +105,7 @@ export class Conversation {
 
   /** What the turn says comes with the page's stream. */
   async #begin(what: 'messages' | 'continue', body: object): Promise<void> {
-    this.error.value = null;
+    [this.error.value, this.end.value] = [null, null];
     await beginTurn(`${this.#path}/${what}`, body);
     void this.refresh();
   }
@@ -112,9 +115,17 @@ export class Conversation {
     else if (type === 'changed' && (data['id'] === this.id || (data['id'] === '' && data['kind'] === 'thread'))) void this.refresh();
     else if (type === 'turn' && data['thread'] === this.id) {
       const said = data as unknown as { readonly turn: string | null; readonly n: number; readonly event: TurnEvent };
+      if (said.turn === null) this.#showRefused(said.event);
       if (this.#reading !== null) this.#early.push(said);
       this.#apply(said);
     }
+  }
+
+  /** A message that waited could not begin a turn, and nobody waits for that answer any more. */
+  #showRefused({ type, error }: TurnEvent): void {
+    const live = this.live.value;
+    if (type !== 'turn-end' || error === undefined || live === null || (live.state !== 'queued' && live.waiting === 0)) return;
+    this.error.value = new ApiError({ ...error, status: 409, cure: null, answer: {} }); // the message ends with the cure
   }
 
   #apply({ turn, n, event }: { readonly turn: string | null; readonly n: number; readonly event: TurnEvent }): void {
@@ -130,7 +141,8 @@ export class Conversation {
     const more = `${last?.text ?? ''}${event.text ?? ''}`;
     const text = event.type === 'tool-output' ? more.slice(-MOST_OUTPUT) : more;
     const events = isMore ? [...before.slice(0, -1), { ...event, text }] : [...before, event];
-    this.live.value = { turn, n, events, state: 'running', waiting: live?.waiting ?? 0 };
+    const state = turn === null && live?.state === 'queued' ? 'queued' : 'running';
+    this.live.value = { turn, n, events, state, waiting: live?.waiting ?? 0 };
     if (event.type === 'step-end' || event.type === 'turn-end' || event.type === 'approval-request') void this.refresh();
   }
 
@@ -163,7 +175,7 @@ export class Conversation {
           readTagged<Opened>(`${this.#path}?limit=${limit}${last === undefined ? '' : `&after=${last}`}`),
           read<{ readonly approvals: readonly Question[] }>(`/api/approvals?thread=${encodeURIComponent(this.id)}`),
         ]);
-        const { thread, messages, live } = opened;
+        const { thread, messages, live, end } = opened;
         batch(() => {
           [this.thread.value, this.tag.value] = [thread, tag];
           if (this.error.value?.status === 0) this.error.value = null; // it answers again
@@ -172,7 +184,7 @@ export class Conversation {
             this.pages.value,
             messages.filter(({ seq }) => last === undefined || seq > last),
           );
-          this.live.value = live;
+          [this.live.value, this.end.value] = [live, end];
           this.questions.value = approvals;
           for (const said of this.#early) if (live !== null && said.turn === live.turn && said.n > live.n) this.#apply(said);
         });

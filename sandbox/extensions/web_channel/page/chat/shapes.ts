@@ -61,6 +61,14 @@ export interface TurnEvent {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
+/** Of a turn that gave no answer. */
+export interface TurnEnd {
+  readonly turn: string;
+  readonly reason: 'limit' | 'aborted' | 'error';
+  /** Its message ends with the cure. */
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
 /** What is being said and not kept yet. */
 export interface Live {
   readonly turn: string | null;

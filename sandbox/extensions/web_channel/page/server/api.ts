@@ -1,6 +1,13 @@
 import { eventsIn } from './events.ts';
 import { pageValue, person } from './session.ts';
 
+/** Of an event of a turn, what tells whether it has begun. */
+interface TurnEvent {
+  readonly type: string;
+  readonly reason?: string;
+  readonly error?: Pick<Said, 'code' | 'message'>;
+}
+
 interface Said {
   readonly status: number;
   readonly code: string;
@@ -34,18 +41,25 @@ export async function ask<T>(method: Method, path: string, body?: unknown, match
   return (await answer.json().catch(() => ({}))) as T;
 }
 
-/** Begins a turn and leaves, so that no connection is kept: the turn goes on. Rejects with `ApiError` where it was refused. */
+/** Begins a turn and leaves, so that no connection is kept: the turn goes on. Rejects with `ApiError` where it has not begun, for all that is known. */
 export async function beginTurn(path: string, body: object): Promise<void> {
   const { body: stream } = await answered('POST', path, body, { accept: 'text/event-stream' });
-  if (stream === null) return;
-  for await (const { type, data } of eventsIn(stream)) {
-    const event = data['event'] as { readonly type?: string; readonly error?: Pick<Said, 'code' | 'message'> & { readonly cure?: string } };
-    if (type === 'open' && data['state'] === 'queued') return; // it begins later
-    if (type !== 'turn') continue;
-    if (event.type !== 'turn-end' || event.error === undefined || data['turn'] !== null) return;
-    const { code, message, cure = null } = event.error;
-    throw new ApiError({ status: 409, code, message, cure, answer: {} });
+  const events = stream === null ? [] : eventsIn(stream);
+  try {
+    for await (const { type, data } of events) {
+      if (type === 'open' && data['state'] === 'queued') return; // it begins later
+      if ((type === 'open' || type === 'turn') && data['turn'] !== null) return;
+      const end = type === 'turn' ? (data['event'] as TurnEvent) : null;
+      if (end?.type !== 'turn-end') continue;
+      if (end.reason === 'done') return; // there was nothing to go on with
+      const { code, message } = end.error ?? { code: 'aborted', message: 'It was stopped before it began' };
+      throw failed(code, message, null, 409);
+    }
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    // The connection was cut.
   }
+  throw failed('unreachable', 'The connection ended before the message was taken', 'send it again: it is taken once');
 }
 
 interface Wanted {
@@ -54,24 +68,10 @@ interface Wanted {
   readonly match?: string | null;
 }
 
-async function answered(method: Method, path: string, body: unknown, { signal, accept, match = null }: Wanted): Promise<Response> {
-  const isFile = body instanceof Blob;
-  // Most routes that delete take no body, and refuse one.
-  const isSent = method !== 'GET' && (method !== 'DELETE' || body !== undefined);
-  const answer = await fetch(path, {
-    method,
-    ...(signal === undefined ? {} : { signal }),
-    headers: {
-      'x-pith-page': pageValue(),
-      ...(accept === undefined ? {} : { accept }),
-      ...(match === null ? {} : { 'if-match': match }),
-      ...(method === 'GET' ? {} : { 'idempotency-key': crypto.randomUUID() }),
-      ...(isSent ? { 'content-type': isFile ? body.type : 'application/json' } : {}),
-    },
-    ...(isSent ? { body: isFile ? body : JSON.stringify(body ?? {}) } : {}),
-  }).catch(() => {
-    const cure = 'start it with: pith serve';
-    throw new ApiError({ status: 0, code: 'unreachable', message: 'Pith does not answer', cure, answer: {} });
+/** Rejects with `ApiError`, whatever fails. */
+async function answered(method: Method, path: string, body: unknown, wanted: Wanted): Promise<Response> {
+  const answer = await sent(method, path, body, wanted).catch((error: unknown) => {
+    throw error instanceof ApiError ? error : failed('failed', error instanceof Error ? error.message : String(error));
   });
   if (answer.ok) return answer;
   const said = (await answer.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
@@ -98,9 +98,39 @@ export async function readTagged<T>(path: string, signal?: AbortSignal): Promise
   return { value: (await answer.json()) as T, tag: answer.headers.get('etag') };
 }
 
+async function sent(method: Method, path: string, body: unknown, { signal, accept, match = null }: Wanted): Promise<Response> {
+  const isFile = body instanceof Blob;
+  // Most routes that delete take no body, and refuse one.
+  const isSent = method !== 'GET' && (method !== 'DELETE' || body !== undefined);
+  const request: RequestInit = {
+    method,
+    ...(signal === undefined ? {} : { signal }),
+    headers: {
+      'x-pith-page': pageValue(),
+      ...(accept === undefined ? {} : { accept }),
+      ...(match === null ? {} : { 'if-match': match }),
+      ...(method === 'GET' ? {} : { 'idempotency-key': newKey() }),
+      ...(isSent ? { 'content-type': isFile ? body.type : 'application/json' } : {}),
+    },
+    ...(isSent ? { body: isFile ? body : JSON.stringify(body ?? {}) } : {}),
+  };
+  return fetch(path, request).catch(() => {
+    throw failed('unreachable', 'Pith does not answer', 'start it with: pith serve');
+  });
+}
+
+/** An error that the server did not answer. */
+function failed(code: string, message: string, cure: string | null = null, status = 0): ApiError {
+  return new ApiError({ status, code, message, cure, answer: {} });
+}
+
+/** Names a request. Browsers offer more for that only over https and on their own machine. */
+export function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
 /** A text, such as an export. Rejects as `ask`. */
 export async function readText(path: string): Promise<string> {
-  const answer = await fetch(path, { headers: { 'x-pith-page': pageValue() } });
-  if (!answer.ok) throw new ApiError({ status: answer.status, code: 'failed', message: answer.statusText, cure: null, answer: {} });
+  const answer = await answered('GET', path, undefined, {});
   return answer.text();
 }

@@ -16,6 +16,9 @@ export const person = signal<Person | null | undefined>(undefined);
 const KEY = 'pith.page';
 const ASK_MS = 1000;
 
+/** Who was signed in here last. */
+let lastId: string | null = null;
+
 export function pageValue(): string {
   return localStorage.getItem(KEY) ?? '';
 }
@@ -25,24 +28,44 @@ export function mayAnswer(): boolean {
   return person.value !== null && person.value !== undefined && person.value.may !== 'chat';
 }
 
-/** Signs in by the code in the address, which is then removed from it, or finds out who is signed in already. */
+/** Signs in by the code in the address, now or when it comes there, or finds out who is signed in already; heeds what other tabs do. */
 export async function begin(): Promise<void> {
-  const code = new URLSearchParams(location.hash.slice(1)).get('code');
-  if (code !== null) {
-    history.replaceState(null, '', location.pathname);
-    await signIn({ code }).catch(() => undefined); // used or too old: who is signed in already stays
-  }
+  addEventListener('hashchange', () => void signInByAddress());
+  addEventListener('storage', ({ key }) => {
+    if (key === KEY || key === null) void findPerson();
+  });
+  await signInByAddress();
   await findPerson();
+}
+
+/** The server has said whose events it sends. */
+export function heardOf(userId: string): void {
+  if (person.peek()?.userId !== userId) void findPerson();
+}
+
+/** The code is removed from the address. */
+async function signInByAddress(): Promise<void> {
+  const code = new URLSearchParams(location.hash.slice(1)).get('code');
+  if (code === null) return;
+  history.replaceState(null, '', location.pathname);
+  await signIn({ code }).catch(() => undefined); // used or too old: who is signed in already stays
 }
 
 /** Waits for a server that does not answer, or cannot now: only 401 means that nobody is signed in. */
 async function findPerson(): Promise<void> {
   for (;;) {
     const answer = await fetch('/api/me', { headers: { 'x-pith-page': pageValue() } }).catch(() => null); // it is asked again
-    if (answer?.ok === true) return void (person.value = (await answer.json()) as Person);
+    if (answer?.ok === true) return show((await answer.json()) as Person);
     if (answer?.status === 401) return void (person.value = null);
     await new Promise((resolve) => setTimeout(resolve, ASK_MS));
   }
+}
+
+/** What the page holds of somebody else goes with it. */
+function show(found: Person): void {
+  if (lastId !== null && lastId !== found.userId) return location.reload();
+  lastId = found.userId;
+  person.value = found;
 }
 
 /** What the session may do counts, not who its person is. */

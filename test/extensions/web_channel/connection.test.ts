@@ -1,0 +1,141 @@
+import { expect, it } from 'vitest';
+import { HttpUsers } from 'pith/http';
+import type { ApiKernel } from '../rest_api/api-kernel.ts';
+import { gate } from '../../waiting.ts';
+import { describePage, FAR_HOST, newPage, openPage, say, violations } from './browser.ts';
+
+/** A new address by which the person at the terminal signs in. */
+async function signInAddress({ pith }: ApiKernel): Promise<string> {
+  return (await pith.kernel.host.providers.remote('http', HttpUsers)?.signInAddress()) ?? '';
+}
+
+describePage('the connection of the page', () => {
+  it('W11 over plain http from another machine, where browsers offer less, messages are sent and code is copied', async () => {
+    const { api } = await openPage({
+      script: [{ text: 'As you say:\n\n```ts\nconst far = true;\n```\n' }],
+      files: { 'pith.yaml': `default_agent: helper\nextensions: { http: { hosts: [${FAR_HOST}] } }\n` },
+    });
+    const { page, faults } = await newPage();
+    await page.goto((await signInAddress(api)).replace('127.0.0.1', FAR_HOST));
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await message.waitFor();
+    expect(await page.evaluate('[isSecureContext, typeof crypto.randomUUID, typeof navigator.clipboard]')).toEqual([
+      false,
+      'undefined',
+      'undefined',
+    ]);
+    await say(page, 'Write it');
+    await page.getByText('const far = true;').waitFor();
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    await message.focus();
+    await page.keyboard.press('Control+V');
+    expect((await message.inputValue()).trim()).toBe('const far = true;');
+    expect(faults.filter((fault) => !fault.includes('Cross-Origin-Opener-Policy'))).toEqual([]); // browsers heed it over https only
+  });
+
+  it('W11 a message that is refused while the next one is written stays, and is sent again', async () => {
+    const { page, faults } = await openPage({ script: [{ text: 'First.' }, { text: 'Second.' }] });
+    await say(page, 'One');
+    await page.getByText('First.').waitFor();
+    const held = gate();
+    const error = { code: 'rate_limited', message: 'too many requests', cure: 'wait a minute' };
+    await page.route('**/messages', async (route) => {
+      await held.opened;
+      await route.fulfill({ status: 429, json: { error } });
+    });
+    await say(page, 'Two');
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await message.fill('Three, perhaps');
+    held.open();
+    const unsent = page.getByRole('region', { name: 'A message that was not sent' });
+    await unsent.getByText('Two', { exact: true }).waitFor();
+    await unsent.getByText('too many requests — wait a minute').waitFor();
+    expect(await message.inputValue()).toBe('Three, perhaps');
+    expect(await violations(page)).toEqual([]);
+    await page.unroute('**/messages');
+    await unsent.getByRole('button', { name: 'Send again' }).click();
+    await page.getByText('Second.').waitFor();
+    expect(await unsent.count()).toBe(0);
+    expect(await page.locator('article.said').allTextContents()).toMatchObject([/One/u, /Two/u].map((text) => expect.stringMatching(text)));
+    expect(await message.inputValue()).toBe('Three, perhaps');
+    expect(faults.filter((fault) => !fault.includes('429'))).toEqual([]);
+  });
+
+  it.each(['ends', 'fails'])(
+    'W11 where the connection %s before a turn begins, the message is in its box again; sent once more, it is taken once',
+    async (how) => {
+      const { api, page, faults } = await openPage({ script: [{ text: 'Once.' }] });
+      // The server takes the message; the page sees no more than that a turn is about to begin.
+      await page.evaluate(`(() => {
+      const { fetch } = window;
+      window.fetch = async (path, init) => {
+        const answer = await fetch(path, init);
+        if (!String(path).endsWith('/messages')) return answer;
+        window.fetch = fetch;
+        const open = new TextEncoder().encode('event: open\\ndata: {"state":"running","turn":null,"n":0,"events":[]}\\n\\n');
+        return new Response(new ReadableStream({
+          start(stream) { stream.enqueue(open); },
+          pull(stream) { if ('${how}' === 'ends') stream.close(); else stream.error(new TypeError('network error')); },
+        }, { highWaterMark: 2 }));
+      };
+    })()`);
+      await say(page, 'Do it');
+      await page.getByRole('alert').getByText('The connection ended before the message was taken').waitFor();
+      expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('Do it');
+      await page.keyboard.press('Enter');
+      await page.getByText('Once.').waitFor();
+      expect(await page.locator('article.said').count()).toBe(1);
+      expect(api.model.requests).toHaveLength(1);
+      expect(faults).toEqual([]);
+    },
+  );
+
+  it('W1 W4 the sign-in address signs in a tab that is open already', async () => {
+    const { api, page, faults } = await openPage();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.goto(await signInAddress(api));
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    expect(page.url()).not.toContain('code');
+    expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
+  });
+
+  it.each(['at once', 'once it is connected again'])(
+    'W2 W5 after somebody else signs in, another tab shows nothing of the person before, %s',
+    async (when) => {
+      const { api, page } = await openPage({ script: [{ text: 'A secret.' }] });
+      const ann = await api.token({ userId: 'ann' });
+      await say(page, 'Tell me');
+      await page.getByText('A secret.').waitFor();
+      const isDeaf = when !== 'at once';
+      const held = gate();
+      if (isDeaf) {
+        await page.addInitScript(`addEventListener('storage', (event) => event.stopImmediatePropagation());`);
+        await page.route('**/api/events', async (route) => {
+          await held.opened;
+          await route.abort();
+        });
+        await page.reload();
+        await page.getByText('A secret.').waitFor();
+      }
+      const other = await page.context().newPage();
+      await other.goto(new URL('/', page.url()).href);
+      await other.getByRole('textbox', { name: 'Message' }).waitFor();
+      await other.evaluate(
+        `(async () => {
+          const answer = await fetch('/sign-in', { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"token":"${ann}"}' });
+          localStorage.setItem('pith.page', (await answer.json()).page);
+        })()`,
+      );
+      if (isDeaf) {
+        expect(await page.getByText('A secret.').count()).toBe(1);
+        await page.unroute('**/api/events');
+        held.open();
+      }
+      await page.getByRole('status').getByText('· ann').waitFor();
+      await page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
+      expect(await page.getByText('Tell me').count()).toBe(0);
+    },
+  );
+});
