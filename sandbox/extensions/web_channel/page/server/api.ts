@@ -1,11 +1,11 @@
-import { eventsIn } from './events.ts';
+import { connection, eventsIn } from './events.ts';
 import { pageValue, person } from './session.ts';
 
 /** Of an event of a turn, what tells whether it has begun. */
 interface TurnEvent {
   readonly type: string;
   readonly reason?: string;
-  readonly error?: Pick<Said, 'code' | 'message'>;
+  readonly error?: Pick<Said, 'code' | 'message'> & { readonly cure?: string | null };
 }
 
 interface Said {
@@ -36,52 +36,90 @@ export class ApiError extends Error {
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Asks the server. `match`: only while that is its tag. Rejects with `ApiError`. */
-export async function ask<T>(method: Method, path: string, body?: unknown, match: string | null = null): Promise<T> {
-  const answer = await answered(method, path, body, { match });
-  return (await answer.json().catch(() => ({}))) as T;
+export function ask<T>(method: Method, path: string, body?: unknown, match: string | null = null): Promise<T> {
+  return answered({ method, path, body, match }, valueOf<T>);
 }
 
 /** Begins a turn and leaves, so that no connection is kept: the turn goes on. Rejects with `ApiError` where it has not begun, for all that is known. */
-export async function beginTurn(path: string, body: object): Promise<void> {
-  const { body: stream } = await answered('POST', path, body, { accept: 'text/event-stream' });
-  const events = stream === null ? [] : eventsIn(stream);
-  try {
-    for await (const { type, data } of events) {
-      if (type === 'open' && data['state'] === 'queued') return; // it begins later
-      if ((type === 'open' || type === 'turn') && data['turn'] !== null) return;
-      const end = type === 'turn' ? (data['event'] as TurnEvent) : null;
-      if (end?.type !== 'turn-end') continue;
-      if (end.reason === 'done') return; // there was nothing to go on with
-      const { code, message } = end.error ?? { code: 'aborted', message: 'It was stopped before it began' };
-      throw failed(code, message, null, 409);
-    }
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    // The connection was cut.
+export function beginTurn(path: string, body: object): Promise<void> {
+  return answered({ method: 'POST', path, body, accept: 'text/event-stream' }, isBegun);
+}
+
+async function isBegun({ body: stream }: Response): Promise<void> {
+  for await (const { type, data } of stream === null ? [] : eventsIn(stream)) {
+    if (type === 'open' && data['state'] === 'queued') return; // it begins later
+    if ((type === 'open' || type === 'turn') && data['turn'] !== null) return;
+    const end = type === 'turn' ? (data['event'] as TurnEvent) : null;
+    if (end?.type !== 'turn-end') continue;
+    if (end.reason === 'done') return; // there was nothing to go on with
+    const { code, message, cure = null } = end.error ?? { code: 'aborted', message: 'It was stopped before it began' };
+    throw failed({ status: 409, code, message, cure });
   }
-  throw failed('unreachable', 'The connection ended before the message was taken', 'send it again: it is taken once');
+  const message = 'The connection ended before the message was taken';
+  throw failed({ status: 0, code: 'unreachable', message, cure: 'send it again: it is taken once' });
 }
 
-interface Wanted {
-  readonly signal?: AbortSignal;
-  readonly accept?: string;
+interface Asked {
+  readonly method: Method;
+  readonly path: string;
+  readonly body?: unknown;
   readonly match?: string | null;
+  readonly accept?: string;
+  readonly signal?: AbortSignal;
 }
 
-/** Rejects with `ApiError`, whatever fails. */
-async function answered(method: Method, path: string, body: unknown, wanted: Wanted): Promise<Response> {
-  const answer = await sent(method, path, body, wanted).catch((error: unknown) => {
-    throw error instanceof ApiError ? error : failed('failed', error instanceof Error ? error.message : String(error));
-  });
-  if (answer.ok) return answer;
-  const said = (await answer.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
+/**
+ * What `take` reads of the answer; rejects with `ApiError`, whatever fails. What was asked over a connection that is lost is asked again: by
+ * its key the server does it once.
+ */
+async function answered<T>(asked: Asked, take: (answer: Response) => Promise<T>): Promise<T> {
+  const request = requestOf(asked);
+  for (;;) {
+    const lost = await connection();
+    const signal = asked.signal === undefined ? lost : AbortSignal.any([lost, asked.signal]);
+    try {
+      const answer = await fetch(asked.path, { ...request, signal });
+      if (!answer.ok) throw await refusalOf(answer);
+      return await take(answer);
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      if (lost.aborted && asked.signal?.aborted !== true) continue;
+      if (error instanceof TypeError || signal.aborted)
+        throw failed({ status: 0, code: 'unreachable', message: 'Pith does not answer', cure: 'start it with: pith serve' });
+      throw failed({ status: 0, code: 'failed', message: error instanceof Error ? error.message : String(error), cure: null });
+    }
+  }
+}
+
+function requestOf({ method, body, match = null, accept }: Asked): RequestInit {
+  const isFile = body instanceof Blob;
+  // Most routes that delete take no body, and refuse one.
+  const isSent = method !== 'GET' && (method !== 'DELETE' || body !== undefined);
+  return {
+    method,
+    headers: {
+      'x-pith-page': pageValue(),
+      ...(accept === undefined ? {} : { accept }),
+      ...(match === null ? {} : { 'if-match': match }),
+      ...(method === 'GET' ? {} : { 'idempotency-key': newKey() }),
+      ...(isSent ? { 'content-type': isFile ? body.type : 'application/json' } : {}),
+    },
+    ...(isSent ? { body: isFile ? body : JSON.stringify(body ?? {}) } : {}),
+  };
+}
+
+/** Empty for an answer without a body. */
+async function valueOf<T>(answer: Response): Promise<T> {
+  const text = await answer.text();
+  return (text === '' ? {} : JSON.parse(text)) as T;
+}
+
+async function refusalOf(answer: Response): Promise<ApiError> {
   if (answer.status === 401) person.value = null;
-  const {
-    code = 'failed',
-    message = answer.statusText,
-    cure = null,
-  } = answer.status === 412 ? CHANGED : ((said['error'] ?? {}) as Partial<ApiError>);
-  throw new ApiError({ status: answer.status, code, message, cure, answer: said });
+  const said = await valueOf<Readonly<Record<string, unknown>>>(answer).catch(() => ({})); // of a proxy, perhaps
+  const error = answer.status === 412 ? CHANGED : ((said as { readonly error?: Partial<Said> }).error ?? {});
+  const { code = 'failed', message = answer.statusText, cure = null } = error;
+  return new ApiError({ status: answer.status, code, message, cure, answer: said });
 }
 
 const CHANGED = {
@@ -93,35 +131,14 @@ const CHANGED = {
 export const read = <T>(path: string): Promise<T> => ask<T>('GET', path);
 
 /** With its tag, which says later whether it is still the same. Rejects as `ask`. */
-export async function readTagged<T>(path: string, signal?: AbortSignal): Promise<{ readonly value: T; readonly tag: string | null }> {
-  const answer = await answered('GET', path, undefined, signal === undefined ? {} : { signal });
-  return { value: (await answer.json()) as T, tag: answer.headers.get('etag') };
-}
-
-async function sent(method: Method, path: string, body: unknown, { signal, accept, match = null }: Wanted): Promise<Response> {
-  const isFile = body instanceof Blob;
-  // Most routes that delete take no body, and refuse one.
-  const isSent = method !== 'GET' && (method !== 'DELETE' || body !== undefined);
-  const request: RequestInit = {
-    method,
-    ...(signal === undefined ? {} : { signal }),
-    headers: {
-      'x-pith-page': pageValue(),
-      ...(accept === undefined ? {} : { accept }),
-      ...(match === null ? {} : { 'if-match': match }),
-      ...(method === 'GET' ? {} : { 'idempotency-key': newKey() }),
-      ...(isSent ? { 'content-type': isFile ? body.type : 'application/json' } : {}),
-    },
-    ...(isSent ? { body: isFile ? body : JSON.stringify(body ?? {}) } : {}),
-  };
-  return fetch(path, request).catch(() => {
-    throw failed('unreachable', 'Pith does not answer', 'start it with: pith serve');
-  });
+export function readTagged<T>(path: string, signal?: AbortSignal): Promise<{ readonly value: T; readonly tag: string | null }> {
+  const take = async (answer: Response) => ({ value: await valueOf<T>(answer), tag: answer.headers.get('etag') });
+  return answered({ method: 'GET', path, ...(signal === undefined ? {} : { signal }) }, take);
 }
 
 /** An error that the server did not answer. */
-function failed(code: string, message: string, cure: string | null = null, status = 0): ApiError {
-  return new ApiError({ status, code, message, cure, answer: {} });
+function failed(said: Omit<Said, 'answer'>): ApiError {
+  return new ApiError({ ...said, answer: {} });
 }
 
 /** Names a request. Browsers offer more for that only over https and on their own machine. */
@@ -130,7 +147,6 @@ export function newKey(): string {
 }
 
 /** A text, such as an export. Rejects as `ask`. */
-export async function readText(path: string): Promise<string> {
-  const answer = await answered('GET', path, undefined, {});
-  return answer.text();
+export function readText(path: string): Promise<string> {
+  return answered({ method: 'GET', path }, (answer) => answer.text());
 }
