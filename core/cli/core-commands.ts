@@ -241,6 +241,14 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/jobs.ts')).listJobs,
   },
   {
+    path: 'jobs changes',
+    description: 'Print whose jobs have changed since a number that grows with each change',
+    hidden: true,
+    slash: false,
+    options: [{ name: 'since', type: 'number', description: 'The number (default: the present one)' }],
+    load: async () => (await import('./commands/jobs.ts')).changedJobs,
+  },
+  {
     path: 'jobs show',
     description: 'Show a job: its state, notes, error and result',
     arguments: [ID('The job')],

@@ -8,7 +8,7 @@ import { inFolder, put, skillSandbox } from './places.ts';
 
 const AT_ONCE = 50;
 
-/** What the page asks for first, where there is much: the list of conversations, and that of skills. W32 */
+/** What the page asks for first, where there is much: the list of conversations, and that of skills with what they are chosen by. W32 */
 export const lists: Bench = async ({ runs, quick }) =>
   inFolder(async (folder) => {
     const many = quick ? 500 : 10_000;
@@ -31,13 +31,22 @@ export const lists: Bench = async ({ runs, quick }) =>
       const port = await ready;
       const list = (place: string) => () => timed(() => asked(`http://127.0.0.1:${port}${place}`, token));
       const floor = list('/api/me');
-      const found = await interleaved(runs, { floor, threads: list('/api/threads'), skills: list('/api/skills') });
-      const row = (figure: string, name: 'threads' | 'skills') =>
+      const skills = '/api/skills?all=true&limit=50';
+      const found = await interleaved(runs, {
+        floor,
+        threads: list('/api/threads'),
+        skills: list(skills),
+        chosen: list(`${skills}&text=${many - 1}`),
+        counts: list('/api/skills/counts?all=true'),
+      });
+      const row = (figure: string, name: 'threads' | 'skills' | 'chosen' | 'counts') =>
         ({ figure, unit: 'ms', measured: found[name], floor: found.floor, bounds: 'figure', ...(!quick && { must: 100 }) }) as const;
       const of = many.toLocaleString('en');
       return [
         row(`list of ${of} conversations over HTTP, its first page`, 'threads'),
-        row(`list of ${of} skills over HTTP, whole`, 'skills'),
+        row(`list of ${of} skills over HTTP, its first page`, 'skills'),
+        row(`list of ${of} skills over HTTP, those with a text`, 'chosen'),
+        row(`states, sources and tags of ${of} skills over HTTP`, 'counts'),
       ];
     } finally {
       await kernel.stop();

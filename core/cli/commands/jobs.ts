@@ -30,6 +30,16 @@ export async function listJobs(kernel: Kernel, input: CommandInput, io: CommandI
   );
 }
 
+/** For programs that show jobs: in pieces, until the number stays. */
+export async function changedJobs({ jobs: { store } }: Kernel, { options }: CommandInput, io: CommandIO): Promise<void> {
+  const since = options['since'] === undefined ? Number.MAX_SAFE_INTEGER : Number(options['since']);
+  const { number, ids } = await store.changesSince(since);
+  const rows = ids.length === 0 ? [] : await store.list({ ids, limit: ids.length });
+  const owners = [...new Set(rows.map(({ owner }) => owner))];
+  io.json({ number, owners });
+  io.print(`${number}: ${owners.map((owner) => owner ?? 'Pith').join(', ')}`);
+}
+
 export async function showJob(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const { store } = kernel.jobs;
   const row = await jobOf(kernel, String(input.arguments['id']), io);

@@ -15,6 +15,14 @@ export interface Caller {
   readonly may: May;
 }
 
+/** Why the listener refuses a request of a route, or an error that its provider threw and that the client may read. */
+export interface Refusal {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly cure?: string;
+}
+
 /** A route as data. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -31,6 +39,8 @@ export interface Route {
   readonly upload?: readonly string[];
   /** The limit of a body; default 256 KiB. A longer one is answered 413. */
   readonly mostBytes?: number;
+  /** The body of an answer by which the listener refuses a request; default `{error: {code, message, cure?}}`. */
+  refused?(why: Refusal): JsonValue;
   /** Other servers call it, so neither Origin nor the type of its body is checked; `public` only. The request has `bytes`. */
   readonly fromServers?: true;
 }

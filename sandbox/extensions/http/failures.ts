@@ -1,5 +1,5 @@
 import { codeOf, messageOf, PithError } from 'pith';
-import type { RouteAnswer } from './contract.ts';
+import type { Refusal, Route, RouteAnswer } from './contract.ts';
 
 /** Statuses of codes that do not end in what says it. */
 const STATUSES: ReadonlyMap<string, number> = new Map([
@@ -47,6 +47,13 @@ export function failure(
     ...(headers === undefined ? {} : { headers }),
     json: { error: { code, message, ...(cure === undefined ? {} : { cure }) } },
   };
+}
+
+/** In the words of its route. */
+export function inWordsOf({ refused }: Pick<Route, 'refused'>, answer: RouteAnswer): RouteAnswer {
+  if (refused === undefined) return answer;
+  const { error } = answer.json as { readonly error: Omit<Refusal, 'status'> };
+  return { ...answer, json: refused({ status: answer.status, ...error }) };
 }
 
 export const UNKNOWN = failure(404, 'not_found', 'there is nothing at this address');

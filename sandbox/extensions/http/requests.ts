@@ -5,7 +5,7 @@ import { messageOf, type Clock, type Logger } from 'pith';
 import { hasBody, type Incoming, readBody } from './body.ts';
 import type { Config } from './config.ts';
 import type { Caller, Need, Route, RouteAnswer, RouteRequest } from './contract.ts';
-import { failure, failureOf, INTERNAL, UNKNOWN } from './failures.ts';
+import { failure, failureOf, INTERNAL, inWordsOf, UNKNOWN } from './failures.ts';
 import type { MinuteLimit } from './limits.ts';
 import { type Found, nameOf, readPath, type RouteTable, type Sender } from './routing.ts';
 import { clientAddress, isNamedOrigin, isServed, networkOf, refusedSite } from './safety.ts';
@@ -20,7 +20,6 @@ export interface RequestPorts {
   readonly limits: Limits;
   /** The name of the cookie that carries a session. */
   readonly cookieName: string;
-  /** Removes the folders of this machine from a text. */
   /** Takes folders of this machine out of errors. */
   readonly hide: <T>(error: T) => T;
 }
@@ -41,6 +40,12 @@ interface Arrival extends Omit<Sender, 'credential'> {
   readonly search: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly address: string;
+}
+
+/** A request that may be answered. */
+interface Admitted {
+  readonly credential: Credential | null;
+  readonly request: Omit<RouteRequest, 'caller'>;
 }
 
 const MOST_BYTES = 256 * 1024;
@@ -76,16 +81,28 @@ export class Requests {
 
   async #answer(incoming: Incoming, arrival: Arrival, signal: AbortSignal, taken: (by: Taken) => void): Promise<RouteAnswer> {
     const { config, routes, limits } = this.ports;
-    const { method, hostname, host, path, network, headers } = arrival;
+    const { method, hostname, path, network } = arrival;
     const reached = incoming.socket.localAddress ?? '';
     if (!isServed(hostname, reached, config)) return failure(421, 'host_unknown', 'this name is not served here');
+    const segments = readPath(path);
+    const found = segments === null ? null : (await routes.current()).find(method, segments);
+    const route = found !== null && 'route' in found ? found.route : null;
     const wait = limits.perAddress.wait(network);
     limits.perAddress.count(network);
-    if (wait !== null) return tooMany(wait, 'too many requests from this address');
-    const segments = readPath(path);
-    if (segments === null) return failure(400, 'path_invalid', 'the path can be read in several ways');
-    const found = (await routes.current()).find(method, segments);
+    if (wait !== null) return inWordsOf(route ?? {}, tooMany(wait, 'too many requests from this address'));
+    if (found === null) return failure(400, 'path_invalid', 'the path can be read in several ways');
     if (!('route' in found)) return this.#unrouted(arrival, found);
+    const admitted = await this.#admitted(incoming, arrival, found, signal);
+    if ('status' in admitted) return inWordsOf(found.route, admitted);
+    const { credential, request } = admitted;
+    taken({ extensionId: found.by.extensionId, credentialId: credential?.id ?? null });
+    return this.#ask(found, { ...request, caller: credential?.caller ?? null }, { ...arrival, credential });
+  }
+
+  /** Who sends it, and the request as its route states it; or why it is refused. */
+  async #admitted(incoming: Incoming, arrival: Arrival, found: Found, signal: AbortSignal): Promise<Admitted | RouteAnswer> {
+    const { config } = this.ports;
+    const { method, host, headers } = arrival;
     const { route } = found;
     const { origin, 'sec-fetch-site': fetchSite } = headers;
     const opensPage = route.need === 'public' && (method === 'GET' || method === 'HEAD');
@@ -96,9 +113,7 @@ export class Requests {
     const refused = refusal(route.need, credential?.caller ?? null) ?? this.#overUser(credential);
     if (refused !== null) return refused;
     const request = await this.#read(incoming, arrival, found, signal);
-    if ('status' in request) return request;
-    taken({ extensionId: found.by.extensionId, credentialId: credential?.id ?? null });
-    return this.#ask(found, { ...request, caller: credential?.caller ?? null }, { ...arrival, credential });
+    return 'status' in request ? request : { credential, request };
   }
 
   /** Nothing answers this method, or this path. */
@@ -195,10 +210,10 @@ export class Requests {
       return await underTraceparent(request.headers['traceparent'], () => by.answer(request, sender));
     } catch (error) {
       const known = failureOf(error);
-      if (known !== null) return known;
+      if (known !== null) return inWordsOf(route, known);
       if (!request.signal.aborted)
         logger.error('a request was not answered', { extension: by.extensionId ?? 'http', route: nameOf(route), reason: messageOf(error) });
-      return INTERNAL;
+      return inWordsOf(route, INTERNAL);
     }
   }
 }

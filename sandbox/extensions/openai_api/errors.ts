@@ -1,5 +1,5 @@
-import { codeOf, PithError, type z } from 'pith';
-import type { RouteAnswer } from 'pith/http';
+import { codeOf, type JsonValue, PithError, type z } from 'pith';
+import type { Refusal, RouteAnswer } from 'pith/http';
 import type { ProgramEnd } from 'pith/program_turns';
 
 /** An error in the shape of this interface. `param`: where in the request. */
@@ -17,6 +17,11 @@ export class ApiError extends Error {
     const type = this.status === 429 ? 'rate_limit_error' : this.status < 500 ? 'invalid_request_error' : 'server_error';
     return { message: this.message, type, param, code };
   }
+}
+
+/** What the listener refuses, as this interface says it. */
+export function refusal({ status, code, message, cure }: Refusal): JsonValue {
+  return { error: new ApiError(status, cure === undefined ? message : `${message}; ${cure}`, { code }).body };
 }
 
 /** A request that cannot be kept as it is. */

@@ -57,7 +57,7 @@ export function openAiRequests({ database, ...ports }: Omit<Ports, 'kept'> & Pic
 async function answerRequest(request: RouteRequest, ports: Ports): Promise<RouteAnswer> {
   const handle = HANDLERS[request.route];
   try {
-    if (handle === undefined || request.caller === null) throw new ApiError(404, 'there is nothing at this address');
+    if (handle === undefined || request.caller === null) throw new ApiError(404, 'there is nothing at this address', { code: 'not_found' });
     return await handle(request as KnownRequest, ports);
   } catch (error) {
     const answer = errorAnswer(error);

@@ -9,6 +9,7 @@ import {
   type TopicMap,
   z,
 } from 'pith';
+import { scheduleChanged } from './contract.ts';
 import { scheduleCommands } from './commands.ts';
 import { Runner } from './runner.ts';
 import { runOf } from './schedule.ts';
@@ -24,7 +25,10 @@ export default class Scheduler implements ToolProvider, CommandProvider {
   readonly #runner: Runner;
 
   constructor(context: ExtensionContext) {
-    const store = new ScheduleStore(context.database, context.jobs, context.clock);
+    const { database, jobs, clock, events } = context;
+    const store = new ScheduleStore(database, jobs, clock, ({ id, by }) =>
+      events.publish(scheduleChanged, { scheduleId: id, userId: by.user }),
+    );
     this.#context = context;
     this.#store = store;
     this.#runner = new Runner(context, store);

@@ -43,6 +43,7 @@ export class ScheduleStore {
     private readonly database: ExtensionContext['database'],
     private readonly jobs: ExtensionContext['jobs'],
     private readonly clock: ExtensionContext['clock'],
+    private readonly changed: (schedule: Schedule) => void,
   ) {}
 
   /** Oldest first; null user: everybody's. */
@@ -77,7 +78,10 @@ export class ScheduleStore {
     await this.database.write([row, ...(at === null ? [] : [this.#run(schedule, at, id)])]).catch(unlessConflict); // it is there, or too many are
     const kept = await this.get(id);
     if (cron !== null) await (kept === null ? this.jobs.schedule(id, null) : this.#plan(kept)); // again, as a tick may have come between
-    if (kept !== null) return kept;
+    if (kept !== null) {
+      this.changed(kept);
+      return kept;
+    }
     throw new PithError('limit_reached', `${MOST} schedules are the most for one person`, {
       cure: 'cancel some with cancel_schedule; list_schedules shows them',
     });
@@ -88,6 +92,7 @@ export class ScheduleStore {
     const found = await this.get(wanted);
     if (found === null || (user !== null && found.by.user !== user)) throw unknown(wanted, await this.list(user));
     await this.#remove(found);
+    this.changed(found);
     return found;
   }
 
@@ -100,8 +105,10 @@ export class ScheduleStore {
   }
 
   /** A run of it has ended; what was to run once is over. */
-  async end({ id, cron }: Schedule, last: NonNullable<Schedule['last']>): Promise<void> {
+  async end(schedule: Schedule, last: NonNullable<Schedule['last']>): Promise<void> {
+    const { id, cron } = schedule;
     await this.database.write([cron === null ? { sql: DELETE, values: [id] } : { sql: ENDED, values: [JSON.stringify(last), id] }]);
+    this.changed(schedule);
   }
 
   async #plan({ id, cron, timeZone, correlationId }: Schedule): Promise<void> {

@@ -1,4 +1,4 @@
-import { defineProtocol, method } from 'pith';
+import { defineProtocol, defineTopic, method } from 'pith';
 
 /** A skill as it is and as a proposal would make it, as folders that nobody changes. */
 export interface ProposedSkill {
@@ -7,6 +7,13 @@ export interface ProposedSkill {
   readonly before: string;
   readonly after: string;
 }
+
+/** A proposal was made, decided or commented. */
+export interface ProposalChanged {
+  readonly proposalId: string;
+}
+
+export const proposalChanged = defineTopic<ProposalChanged>('proposal.changed');
 
 /** What others ask about proposed changes of skills. */
 export interface SkillProposals {

@@ -249,8 +249,33 @@ describe('W20 chat completions', () => {
       [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, { status: 400, param: 'tools[0].function.name' }],
     ] as const)
       await expect(create(body)).rejects.toMatchObject({ type: 'invalid_request_error', ...wanted });
-    await expect((await clientOf(served, 'wrong')).models.list()).rejects.toMatchObject({ status: 401 });
     await expect(create({})).rejects.toMatchObject({ error: { message: expect.any(String), type: expect.any(String) } });
+  });
+
+  it('W20 what the listener refuses, and what is not there, has that shape too', async () => {
+    const served = await servedAgents([], { settings: { requests_per_user: 6 } });
+    const openai = await clientOf(served);
+    const post = (path: string, more: object) => openai.post(path, more as never);
+    const long = { model: 'helper', messages: [said('x'.repeat(33 * 1024 * 1024))] };
+    const asked: readonly (readonly [() => Promise<unknown>, object])[] = [
+      [async () => (await clientOf(served, 'wrong')).models.list(), { status: 401, code: 'token_needed' }],
+      [() => openai.embeddings.create({ model: 'helper', input: 'x' }), { status: 404, code: 'not_found' }],
+      [async () => openai.get('/files'), { status: 404, code: 'not_found' }],
+      [() => post('/chat/completions', { body: long }), { status: 413, code: 'body_too_large' }],
+      [() => post('/responses', { body: 'x', headers: { 'content-type': 'text/plain' } }), { status: 415, code: 'type_unknown' }],
+      [() => post('/responses', { body: '{', headers: { 'content-type': 'application/json' } }), { status: 400, code: 'body_invalid' }],
+      [() => openai.models.retrieve('helper', { headers: { origin: 'https://evil.example' } }), { status: 403, code: 'not_allowed' }],
+    ];
+    for (const [ask, wanted] of asked) {
+      const error = await ask().then(
+        () => null,
+        (wrong: unknown) => wrong,
+      );
+      const body = { message: expect.any(String), type: 'invalid_request_error', param: null, code: (wanted as { code: string }).code };
+      expect(error).toMatchObject({ ...wanted, error: body });
+    }
+    await openai.models.list();
+    await expect(openai.models.list()).rejects.toMatchObject({ status: 429, type: 'rate_limit_error', code: 'limit_reached', param: null });
   });
 
   it('W20 a program that leaves ends its turn here', async () => {

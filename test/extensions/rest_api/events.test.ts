@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { JsonValue } from 'pith';
 import { scriptedModel, testKernel } from 'pith/testing';
+import { until } from '../../waiting.ts';
 import { apiKernel, type ApiKernel, type ServerEvent, upTo } from './api-kernel.ts';
 
 /** A place in the journal, and what the reader may see behind it until `thread` has changed. */
@@ -50,6 +52,72 @@ describe('events over HTTP', () => {
       for (const events of [live, before]) expect(kindsOf(events).includes('extension')).toBe(token === admin);
       expect(kindsOf(before)).toContain('skill');
     }
+  });
+
+  it('W5 W14 W16 jobs and schedules are told to whose they are and to administrators, proposals to administrators alone', async () => {
+    const later = { name: 'schedule_once', input: { message: 'count', in: '2h' } };
+    const api = await apiKernel([{ calls: [later] }, { text: 'scheduled' }, { text: 'counted' }, { text: 'hello' }], {
+      only: ['http', 'rest_api', 'skill_registry', 'skill_proposals', 'task_engine', 'scheduler'],
+      files: {
+        'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [scheduler] }\n',
+        'data/extensions/skill_registry/proposals/odd.md': 'not a proposal',
+      },
+    });
+    const [ann, bob, root] = [
+      await api.token({ userId: 'ann' }),
+      await api.token({ userId: 'bob' }),
+      await api.token({ userId: 'local', may: 'admin' }),
+    ];
+    const open = async (token: string, last = '') =>
+      api.events('/api/events', { token, headers: last === '' ? {} : { 'last-event-id': last } });
+    const streams = [await open(ann), await open(bob), await open(root)] as const;
+    const [ready] = await Promise.all(streams.map(async (each) => each.next()));
+    const ofKind = (kind: string) => (event: ServerEvent) => event.data['kind'] === kind;
+    const post = async (path: string, token: string, json: JsonValue) => {
+      const answer = await api.request(path, { method: 'POST', token, json });
+      expect([path, answer.status, answer.json]).toEqual([path, 200, expect.anything()]);
+    };
+    await post(`/api/threads/${await api.thread(ann)}/messages`, ann, { text: 'later' });
+    const seen = new Map<string, ServerEvent[]>();
+    const read = async (who: string, stream: (typeof streams)[0], is: (event: ServerEvent) => boolean) =>
+      void seen.set(who, [...(seen.get(who) ?? []), ...(await upTo(stream, is))]);
+    const [{ schedule_id: id }] = (await api.request('/api/schedules', { token: ann })).json as unknown as [{ schedule_id: string }];
+    for (const [who, stream] of [
+      ['ann', streams[0]],
+      ['root', streams[2]],
+    ] as const)
+      await read(who, stream, ({ data }) => data['kind'] === 'schedule' && data['id'] === id);
+    await post('/api/tasks', ann, { goal: ['count'] });
+    await read('ann', streams[0], ofKind('job'));
+    await read('root', streams[2], ofKind('job'));
+    await post('/api/proposals/odd/reject', root, {});
+    await read('root', streams[2], ({ data }) => data['kind'] === 'proposal' && data['id'] === 'odd');
+    await until(() => api.model.requests.length === 3);
+    const last = await api.thread(bob);
+    await post(`/api/threads/${last}/messages`, bob, { text: 'hi' });
+    await read('bob', streams[1], ({ data }) => data['id'] === last);
+    const again = await open(bob, `${ready?.id?.split('-')[0]}-0`);
+    await read('bob', again, ({ data }) => data['id'] === last); // what is read later is filtered too
+    const kinds = (who: string) => new Set((seen.get(who) ?? []).map(({ data }) => data['kind']));
+    for (const kind of ['job', 'schedule', 'proposal']) {
+      expect([kind, kinds('root').has(kind)]).toEqual([kind, true]);
+      expect([kind, kinds('ann').has(kind)]).toEqual([kind, kind !== 'proposal']);
+      expect([kind, kinds('bob').has(kind)]).toEqual([kind, false]);
+    }
+  });
+
+  it('W14 W16 jobs that another process has changed are told, too', async () => {
+    const api = await apiKernel([], { only: ['http', 'rest_api', 'task_engine'] });
+    const token = await api.token({ userId: 'local', may: 'admin' });
+    const paused = await api.request('/api/jobs/pause', { method: 'POST', token, json: { name: 'task_engine.work' } });
+    expect(paused.status).toBe(200);
+    const stream = await api.events('/api/events', { token });
+    await stream.next();
+    const elsewhere = await testKernel({ sandbox: api.pith.sandbox, only: ['task_engine'], model: scriptedModel([]) });
+    const { exitCode } = await elsewhere.command('tasks submit count');
+    expect(exitCode).toBe(0);
+    expect((await upTo(stream, ({ data }) => data['kind'] === 'job')).at(-1)?.data).toEqual({ kind: 'job', id: '' });
+    await elsewhere.kernel.stop();
   });
 
   it('W16 go on behind each place without a gap or a double, over a restart and what happened meanwhile elsewhere', async () => {

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { oncePromised } from '@pith/promises';
-import { codeOf, type Conversations, type ExtensionContext, messageOf, type Remote } from 'pith';
+import { codeOf, type Conversations, type ExtensionContext, messageOf, Permissions, type Remote } from 'pith';
+import { scheduleChanged } from 'pith/scheduler';
+import { proposalChanged } from 'pith/skill_proposals';
 import { skillsChanged } from 'pith/skill_registry';
 import type { Caller } from 'pith/http';
+import { changedJobs } from './changed-jobs.ts';
 import type { LiveTurns } from './live-turns.ts';
 import { type Frame, Outbox } from './outbox.ts';
 import { serverEvent } from './server-events.ts';
@@ -10,15 +13,15 @@ import { type ApiTables, DAY_MS } from './tables.ts';
 
 export interface FeedPorts {
   readonly tables: ApiTables;
-  readonly context: Pick<ExtensionContext, 'clock' | 'events' | 'id' | 'logger'>;
+  readonly context: Pick<ExtensionContext, 'clock' | 'events' | 'find' | 'id' | 'logger' | 'use'>;
   readonly conversations: Remote<Conversations>;
   readonly turns: LiveTurns;
 }
 
-/** What changed: not what it is now, which its reader asks for. `userId` null: everybody may see it. */
+/** What changed: not what it is now, which its reader asks for. `userId` null: it is nobody's own. */
 interface Change {
-  readonly kind: 'thread' | 'approval' | 'notice' | 'agent' | 'extension' | 'skill';
-  /** Of an approval: its thread. Empty: any of them may have changed. */
+  readonly kind: 'thread' | 'approval' | 'notice' | 'agent' | 'extension' | 'skill' | 'proposal' | 'job' | 'schedule';
+  /** Of an approval: its thread. Empty: any of them may have changed; always so of jobs. */
   readonly id: string;
   readonly userId: string | null;
 }
@@ -28,16 +31,20 @@ interface Placed extends Omit<Change, 'kind'> {
   readonly place: number;
 }
 
-/** Who reads, by their token. */
-type Reader = Pick<Caller, 'userId' | 'may'>;
+/** Who reads, by their token. `isAdmin`: lists of work show them everybody's. */
+interface Reader extends Pick<Caller, 'userId' | 'may'> {
+  readonly isAdmin: boolean;
+}
 
 interface Subscriber {
   readonly reader: Reader;
   readonly outbox: Outbox;
 }
 
-/** What only administrators are shown: so are the routes that say more of it. */
-const FOR_ADMINISTRATORS: Change['kind'] = 'extension';
+/** What only tokens of administrators are shown: so are the routes that say more of it. */
+const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set<Change['kind']>(['extension', 'proposal']);
+/** What administrators are shown of everybody, and others their own: so are the routes that list it. */
+const WORK: ReadonlySet<string> = new Set<Change['kind']>(['job', 'schedule']);
 
 const LOOK_MS = 500;
 const HEARTBEAT_MS = 15_000;
@@ -77,6 +84,8 @@ export class Feed {
         ({ added, changed, removed }) =>
           void this.add([...added, ...changed, ...removed].map((id) => ({ kind: 'skill', id, userId: null }))).catch(failed),
       ),
+      events.handle(proposalChanged, ({ proposalId }) => everybody('proposal', proposalId)),
+      events.handle(scheduleChanged, ({ scheduleId: id, userId }) => void this.add([{ kind: 'schedule', id, userId }]).catch(failed)),
     ];
     try {
       // What changed before this process is not known one by one.
@@ -94,7 +103,8 @@ export class Feed {
    * What the user may see, behind the place that `last` names; without it, from now on. `ready` names the present place; `reset` says that
    * what came before is not known: the reader asks for its state, and goes on from there. Both say whose events these are.
    */
-  async *events(reader: Reader, last: string | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  async *events(caller: Caller, last: string | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const reader = { ...caller, isAdmin: await this.ports.context.use(Permissions).isAdmin(caller.userId) };
     const subscriber = { reader, outbox: new Outbox(MOST_BYTES) };
     this.#subscribers.add(subscriber);
     this.#subscribed();
@@ -106,10 +116,10 @@ export class Feed {
       const known = await this.#placeOf(name, last);
       let sent = known ?? this.#notified;
       yield serverEvent(known === null && last !== undefined ? 'reset' : 'ready', { userId: reader.userId }, `${name}-${sent}`);
-      for (let page = await this.#after(sent, reader); page.length > 0; page = await this.#after(sent, reader))
+      for (let page = await this.#after(sent); page.length > 0; page = await this.#after(sent))
         for (const change of page) {
           sent = change.place;
-          yield frameOf(name, change).bytes;
+          if (maySee(reader, change)) yield frameOf(name, change).bytes;
         }
       for (;;) {
         const next = await subscriber.outbox.next(this.ports.context.clock, HEARTBEAT_MS, signal);
@@ -153,11 +163,27 @@ export class Feed {
       const mark = await tables.first((db) => db.selectFrom('rest_api__marks').select('value').where('name', '=', 'seen'));
       const seen = mark === null ? null : Number(mark.value);
       const { place, threads } = await conversations.changes(seen);
-      if (seen !== null && place < seen) await this.#write([{ kind: 'thread', id: '', userId: null }], seenUpTo(seen, place)); // another database
-      else if (place !== seen) await this.#write(threads.flatMap(changesOf), seenUpTo(seen, place));
+      if (seen !== null && place < seen) await this.#write([{ kind: 'thread', id: '', userId: null }], seenUpTo('seen', seen, place)); // another database
+      else if (place !== seen) await this.#write(threads.flatMap(changesOf), seenUpTo('seen', seen, place));
       isAll = threads.length === 0;
     }
+    await this.#lookAtJobs();
     await this.#notifyNew();
+  }
+
+  async #lookAtJobs(): Promise<void> {
+    for (;;) {
+      const mark = await this.ports.tables.first((db) => db.selectFrom('rest_api__marks').select('value').where('name', '=', 'jobs'));
+      const seen = mark === null ? null : Number(mark.value);
+      const found = await changedJobs(this.ports.context, seen);
+      if (found === null || found.number === seen) return;
+      const { number, owners } = found;
+      await this.#write(
+        owners.map((userId) => ({ kind: 'job', id: '', userId })),
+        seenUpTo('jobs', seen, number),
+      );
+      if (owners.length === 0) return;
+    }
   }
 
   /** Another process that took over the same changes was quicker: nothing is written. */
@@ -181,7 +207,7 @@ export class Feed {
       return;
     }
     const name = await this.#name();
-    for (let page = await this.#after(this.#notified, null); page.length > 0; page = await this.#after(this.#notified, null)) {
+    for (let page = await this.#after(this.#notified); page.length > 0; page = await this.#after(this.#notified)) {
       this.#notified = page.at(-1)?.place ?? this.#notified;
       for (const change of page) this.#notify(change, frameOf(name, change));
     }
@@ -191,14 +217,10 @@ export class Feed {
     for (const { reader, outbox } of this.#subscribers) if (maySee(reader, change)) outbox.add(frame);
   }
 
-  /** `reader` null: all of them. */
-  async #after(place: number, reader: Reader | null): Promise<readonly Placed[]> {
-    const rows = await this.ports.tables.all((db) => {
-      const newer = db.selectFrom('rest_api__feed').select(['place', 'kind', 'id', 'user_id']).where('place', '>', place);
-      if (reader === null) return newer.orderBy('place').limit(PAGE);
-      const seen = newer.where((is) => is.or([is('user_id', 'is', null), is('user_id', '=', reader.userId)]));
-      return (reader.may === 'admin' ? seen : seen.where('kind', '!=', FOR_ADMINISTRATORS)).orderBy('place').limit(PAGE);
-    });
+  async #after(place: number): Promise<readonly Placed[]> {
+    const rows = await this.ports.tables.all((db) =>
+      db.selectFrom('rest_api__feed').select(['place', 'kind', 'id', 'user_id']).where('place', '>', place).orderBy('place').limit(PAGE),
+    );
     return rows.map(({ place: at, kind, id, user_id }) => ({ place: Number(at), kind, id, userId: user_id }));
   }
 
@@ -241,18 +263,19 @@ export class Feed {
   }
 }
 
-function maySee({ userId, may }: Reader, change: Pick<Placed, 'kind' | 'userId'>): boolean {
-  return (change.userId === null || change.userId === userId) && (may === 'admin' || change.kind !== FOR_ADMINISTRATORS);
+function maySee({ userId, may, isAdmin }: Reader, change: Pick<Placed, 'kind' | 'userId'>): boolean {
+  if (FOR_ADMINISTRATORS.has(change.kind)) return may === 'admin';
+  return change.userId === userId || (WORK.has(change.kind) ? isAdmin : change.userId === null);
 }
 
 type Statement = { readonly sql: string; readonly values: readonly string[]; readonly changes: number };
 
-function seenUpTo(before: number | null, place: number): readonly Statement[] {
+function seenUpTo(mark: 'seen' | 'jobs', before: number | null, place: number): readonly Statement[] {
   const sql =
     before === null
-      ? `INSERT INTO rest_api__marks (value, name) VALUES (?, 'seen') ON CONFLICT (name) DO NOTHING`
-      : `UPDATE rest_api__marks SET value = ? WHERE name = 'seen' AND value = ?`;
-  return [{ sql, values: before === null ? [String(place)] : [String(place), String(before)], changes: 1 }];
+      ? 'INSERT INTO rest_api__marks (value, name) VALUES (?, ?) ON CONFLICT (name) DO NOTHING'
+      : 'UPDATE rest_api__marks SET value = ? WHERE name = ? AND value = ?';
+  return [{ sql, values: [String(place), mark, ...(before === null ? [] : [String(before)])], changes: 1 }];
 }
 
 function changesOf({ id, userId, asked }: { readonly id: string; readonly userId: string; readonly asked: boolean }): readonly Change[] {

@@ -9,7 +9,7 @@ interface Tables {
     readonly id: string;
     readonly user_id: string | null;
   };
-  /** `feed`: names this journal; `seen`: the place of conversations up to which it has what changed. */
+  /** `feed`: names this journal; `seen`, `jobs`: the places of conversations and of jobs up to which it has what changed. */
   rest_api__marks: { readonly name: string; readonly value: string };
   /** Threads that have an id and no message yet. */
   rest_api__begun: { readonly thread: string; readonly user_id: string; readonly at: number };

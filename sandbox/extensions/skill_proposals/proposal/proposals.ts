@@ -4,6 +4,7 @@ import { counted, enumerated, printableLine } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
 import { SkillHistory, SkillWriter } from 'pith/skill_registry';
 import type { Context } from '../config.ts';
+import { proposalChanged } from '../contract.ts';
 import type { Notices } from '../notices.ts';
 import { Candidates } from './fit.ts';
 import { type Entry, type Proposal } from './proposal.ts';
@@ -82,6 +83,7 @@ export class Proposals {
     const { proposal, file } = entry;
     if (proposal === null) {
       await this.#writer.writeProposal(file.name, null, file.text); // it is rejected: its file is kept beside the others
+      this.context.events.publish(proposalChanged, { proposalId: entry.id });
       return { ...entry, state: status };
     }
     const next = { ...proposal, ...change, status: status as Proposal['status'] };
@@ -101,11 +103,14 @@ export class Proposals {
     return this.#again(entry.file.name);
   }
 
+  /** As it was written. */
   async #again(name: string): Promise<Entry> {
     const file = (await this.#writer.proposals()).find((each) => each.name === name);
     if (file === undefined)
       throw new PithError('proposal_changed', `the proposal '${name}' is gone`, { cure: 'see pith skills proposals list' });
-    return entryOf(file);
+    const entry = entryOf(file);
+    this.context.events.publish(proposalChanged, { proposalId: entry.id });
+    return entry;
   }
 
   async #read(): Promise<readonly Entry[]> {

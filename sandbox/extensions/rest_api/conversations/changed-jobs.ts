@@ -1,0 +1,17 @@
+import { captureCommand } from '@pith/command-line';
+import { CommandProvider, type ExtensionContext } from 'pith';
+
+/** Whose jobs have changed up to a number that grows with each change, in whichever process; null: nobody's. */
+export interface ChangedJobs {
+  readonly number: number;
+  readonly owners: readonly (string | null)[];
+}
+
+/** Those that have changed since `number`; null: only the present number is asked. null as result: nothing here knows of jobs. */
+export async function changedJobs({ find }: Pick<ExtensionContext, 'find'>, number: number | null): Promise<ChangedJobs | null> {
+  const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
+  if (kernel === undefined) return null;
+  const options: Readonly<Record<string, number>> = number === null ? {} : { since: number };
+  const { values } = await captureCommand(kernel, 'jobs changes', { options }, new AbortController().signal);
+  return values[0] as unknown as ChangedJobs;
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonValue } from 'pith';
+import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
+import { until } from '../../waiting.ts';
+import { apiKernel, type ApiKernel } from './api-kernel.ts';
+
+const ONLY = ['http', 'rest_api', 'skill_registry', 'skill_proposals', 'skill_install', 'saved_skills', 'task_engine', 'scheduler'];
+const skill = (name: string, more = '') => `---\nname: ${name}\ndescription: Writes ${name}. Use when asked.\n${more}---\n\nWrite.\n`;
+const FILES = {
+  'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [scheduler] }\n',
+  'pith.yaml': 'default_agent: helper\nskills: { disabled: [poems], poll_seconds: 0 }\n',
+  'skills/letters/SKILL.md': skill('letters', 'tags: [post, text]\n'),
+  'skills/poems/SKILL.md': skill('poems', 'tags: [text]\n'),
+  'skills/reports/SKILL.md': skill('reports', 'tags: [work]\n'),
+  'data/extensions/skill_registry/proposals/a.md': 'not a proposal',
+  'data/extensions/skill_registry/proposals/b.md': 'nor this',
+  'data/extensions/skill_registry/proposals/c.md': 'nor that',
+};
+
+type Row = Readonly<Record<string, JsonValue>>;
+
+/** `turns`: how often an agent works. */
+async function withLists(turns = 0): Promise<ApiKernel & { readonly root: string; get(path: string): Promise<JsonValue> }> {
+  const api = await apiKernel(
+    Array.from({ length: turns }, () => ({ text: 'done' })),
+    { only: ONLY, files: FILES },
+  );
+  const root = await api.token({ role: 'admin', may: 'admin' });
+  return { ...api, root, get: async (path) => (await api.request(path, { token: root })).json as JsonValue };
+}
+
+describe('lists over HTTP', () => {
+  it('W21 W32 each that may be long comes in pages, and all pages are the whole list', async () => {
+    const api = await withLists(6);
+    const post = async (path: string, json: JsonValue = {}) => {
+      const answer = await api.request(path, { method: 'POST', token: api.root, json });
+      expect([path, answer.status, answer.json]).toEqual([path, 200, expect.anything()]);
+    };
+    for (const name of ['one', 'two', 'three']) {
+      await post('/api/saved', { name, text: JSON.stringify({ system_prompt: 'Say it.' }) });
+      await post(`/api/saved/local%2F${name}/runs`);
+      await post('/api/tasks', { goal: [name] });
+      const made = await api.pith.kernel.agents.callTool('helper', 'schedule_once', { message: name, in: '2h' });
+      expect(made).toMatchObject({ ok: true });
+    }
+    await until(() => api.model.requests.length === 6);
+    const lists = COMMAND_ROUTES.flatMap(({ path, list }) => (list === undefined ? [] : [{ path, ...list }]));
+    expect(lists.map(({ name }) => name).sort()).toEqual(['jobs', 'proposals', 'runs', 'saved', 'schedules', 'skills', 'tasks']);
+    for (const { path, name, row } of lists) {
+      const of = (rows: JsonValue | undefined) => (rows as readonly Row[]).map((each) => row.map((field) => each[field]).join('/'));
+      const ask = async (query: string) => (await api.get(`${path}?${ALL.has(name) ? 'all=true&' : ''}${query}`)) as Row;
+      const seen: string[] = [];
+      for (let cursor: JsonValue = ''; cursor !== null;) {
+        const page: Row = await ask(`limit=2${cursor === '' ? '' : `&cursor=${encodeURIComponent(String(cursor))}`}`);
+        expect([name, of(page[name]).length > 0 && of(page[name]).length <= 2]).toEqual([name, true]);
+        seen.push(...of(page[name]));
+        cursor = page['cursor'] as JsonValue;
+      }
+      const whole = of((await ask('limit=200'))[name]);
+      expect([name, seen.length >= 3, new Set(seen).size]).toEqual([name, true, seen.length]);
+      expect([name, seen]).toEqual([name, whole.slice(-seen.length)]); // jobs were added meanwhile, before all others
+      const plain = await api.get(path);
+      expect([name, Array.isArray(plain)]).toEqual([name, true]);
+      const wrong = await api.request(`${path}?cursor=nothing`, { token: api.root });
+      if (name !== 'runs') expect([name, wrong.status]).toEqual([name, name === 'jobs' || name === 'tasks' ? 404 : 400]);
+      expect((await api.request(`${path}?limit=0`, { token: api.root })).status).toBe(400);
+    }
+  });
+
+  it('W12 W21 skills are chosen by state, source, tag and text on the server, and counted by them', async () => {
+    const api = await withLists();
+    const ids = async (query: string) =>
+      ((await api.get(`/api/skills?limit=50&${query}`)) as unknown as { skills: Row[] }).skills.map(({ id }) => id);
+    const mine = 'source=sandbox/skills';
+    expect(await ids(mine)).toEqual(['letters', 'reports']);
+    expect(await ids(`${mine}&all=true`)).toEqual(['letters', 'poems', 'reports']);
+    expect(await ids(`${mine}&state=disabled`)).toEqual(['poems']);
+    expect(await ids(`${mine}&all=true&tag=text`)).toEqual(['letters', 'poems']);
+    expect(await ids(`${mine}&text=WRITES%20rep`)).toEqual(['reports']);
+    expect(await ids('text=nothing')).toEqual([]);
+    expect(await api.get(`/api/skills/counts?all=true&${mine}`)).toEqual({
+      total: 3,
+      states: [
+        { name: 'disabled', count: 1 },
+        { name: 'offered', count: 2 },
+      ],
+      sources: [{ name: 'sandbox/skills', count: 3 }],
+      tags: [
+        { name: 'post', count: 1 },
+        { name: 'text', count: 2 },
+        { name: 'work', count: 1 },
+      ],
+    });
+  });
+
+  it('W5 W21 a page goes on behind no task or job of somebody else, and says nothing of it', async () => {
+    const api = await withLists(1);
+    const [ann, bob] = [await api.token({ userId: 'ann', may: 'approve' }), await api.token({ userId: 'bob', may: 'approve' })];
+    const { id } = (await api.request('/api/tasks', { method: 'POST', token: ann, json: { goal: ['mine'] } })).json as {
+      readonly id: string;
+    };
+    const [job] = ((await api.request('/api/jobs?limit=1', { token: ann })).json as unknown as { readonly jobs: readonly [Row] }).jobs;
+    for (const [path, theirs] of [
+      ['/api/tasks', id],
+      ['/api/jobs', String(job['id'])],
+    ] as const) {
+      const nobodys = theirs.replace(/.$/u, (last) => (last === '0' ? '1' : '0'));
+      const asked = async (cursor: string) => {
+        const { status, text } = await api.request(`${path}?cursor=${cursor}`, { token: bob });
+        return [status, text.replaceAll(cursor, 'ID')];
+      };
+      expect(await asked(theirs)).toEqual(await asked(nobodys));
+      expect((await asked(theirs))[0]).toBe(404);
+    }
+    await until(() => api.model.requests.length === 1);
+    expect((await api.request('/api/tasks?limit=5', { token: bob })).json).toEqual({ tasks: [], cursor: null });
+  });
+});
+
+/** Lists that show more with `all`. */
+const ALL = new Set(['skills', 'proposals']);
