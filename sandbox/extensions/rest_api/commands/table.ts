@@ -14,6 +14,8 @@ export interface CommandRoute {
   readonly shownOnce?: true;
   /** Fields that a form sends back: what people wrote there stays as it is, paths too. */
   readonly written?: readonly string[];
+  /** It is about an agent: where none is named about the one that the caller gets then. */
+  readonly ofAgent?: true;
 }
 
 const YES = { yes: true };
@@ -25,7 +27,7 @@ const USERS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/agents', command: 'agents list', need: 'user' },
   { method: 'GET', path: '/api/models', command: 'model list', need: 'user' },
   { method: 'GET', path: '/api/models/chosen', command: 'model', need: 'user' },
-  { method: 'GET', path: '/api/tools', command: 'tools list', need: 'user' },
+  { method: 'GET', path: '/api/tools', command: 'tools list', need: 'user', ofAgent: true },
   { method: 'GET', path: '/api/recipes', command: 'recipes list', need: 'user' },
   { method: 'GET', path: '/api/recipes/{name}', command: 'recipes show', need: 'user' },
   { method: 'GET', path: '/api/skills', command: 'skills list', need: 'user' },
@@ -64,7 +66,7 @@ const USERS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/runs/{run}', command: 'runs show', need: 'user' },
   { method: 'POST', path: '/api/runs/{run}/cancel', command: 'runs cancel', need: 'user' },
   { method: 'GET', path: '/api/tasks', command: 'tasks list', need: 'user' },
-  { method: 'POST', path: '/api/tasks', command: 'tasks submit', need: 'user' },
+  { method: 'POST', path: '/api/tasks', command: 'tasks submit', need: 'user', ofAgent: true },
   { method: 'GET', path: '/api/tasks/{id}', command: 'tasks show', need: 'user' },
   { method: 'POST', path: '/api/tasks/{id}/cancel', command: 'tasks cancel', need: 'user' },
   { method: 'POST', path: '/api/tasks/{id}/retry', command: 'tasks retry', need: 'user' },
