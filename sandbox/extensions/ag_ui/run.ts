@@ -31,7 +31,7 @@ export async function runAgent(request: RouteRequest, { turns, conversations, cl
   const wanted = {
     ...said,
     agent: params['agent'] ?? '',
-    by: { userId: caller.userId, isAdmin: caller.role === 'admin' },
+    by: caller,
     channelId: 'ag_ui',
   };
   const events = turns.run({ ...wanted, threadId: own ? input.threadId : null, newThreadId }, signal)[Symbol.asyncIterator]();

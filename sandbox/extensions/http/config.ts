@@ -12,6 +12,8 @@ export function configSchema() {
     origins: z.array(z.url({ protocol: /^https?$/ })).default([]),
     /** Addresses and ranges of proxies whose X-Forwarded-For and X-Forwarded-Proto are trusted. */
     trusted_proxies: z.array(z.string().min(1)).default([]),
+    /** The agents that users who are not administrators reach, by every interface. What an agent hands to others is its own affair. */
+    agents: z.array(z.string().min(1)).default(['*']),
     /** The most connections: in all, and from one address that is not a trusted proxy. Others are closed. */
     connections: z.int().min(1).default(256),
     connections_per_address: z.int().min(1).default(64),

@@ -1,4 +1,4 @@
-import { defineProtocol, method, type JsonValue, type z } from 'pith';
+import { type AgentSpec, defineProtocol, method, type JsonValue, type z } from 'pith';
 
 /** Who may call a route: anybody, any user, a user whose token may answer questions, or an administrator's token. Each includes the next. */
 export type Need = 'public' | 'user' | 'approve' | 'admin';
@@ -114,8 +114,12 @@ export interface WantedToken {
   readonly validMs?: number;
 }
 
-/** Who may call: tokens and sessions, for pages and commands that manage them. */
+/** Who may call, and whom they reach: tokens and sessions, for pages and commands that manage them, and agents. */
 export interface HttpUsers {
+  /** The agents that people of this role reach and that can run; first the one that answers who names none. */
+  agents(role: Role): Promise<readonly AgentSpec[]>;
+  /** One of them; without an id the first. Rejects `agent_unknown`, also for one that only others reach. */
+  agent(id: string | undefined, role: Role): Promise<AgentSpec>;
   /** A one-time address that opens the page as `local`, valid for five minutes: `http://127.0.0.1:7484/#code=…`. Rejects `not_listening`. */
   signInAddress(): Promise<string>;
   /** Oldest first. */
@@ -128,6 +132,6 @@ export interface HttpUsers {
 
 export const HttpUsers = defineProtocol<HttpUsers>(
   'http.users',
-  { signInAddress: method(), tokens: method(), newToken: method(), revoke: method() },
+  { agents: method(), agent: method(), signInAddress: method(), tokens: method(), newToken: method(), revoke: method() },
   { inProcessOnly: true },
 );

@@ -14,7 +14,10 @@ export default class Http implements ServiceProvider, CommandProvider {
     const { database, clock } = this.context;
     return new Tokens(database, clock, (userId) => this.context.use(Permissions).isAdmin(userId));
   });
+  readonly #agents = oncePromised(async () => (await import('./reachable-agents.ts')).reachableAgents(this.context));
   readonly #users: HttpUsers = {
+    agents: async (role) => (await this.#agents()).agents(role),
+    agent: async (id, role) => (await this.#agents()).agent(id, role),
     signInAddress: async () => {
       const { listeningAddress } = await import('./server.ts');
       const address = await listeningAddress(this.context);

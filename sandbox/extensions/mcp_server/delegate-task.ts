@@ -24,7 +24,7 @@ export function delegateTask(ports: ToolPorts): ServedTool {
         .describe('Goes on in the thread of an earlier call. Without a task: after a person answered its question.'),
     }),
     async call({ task, agent: id, thread }, about) {
-      await allowed(ports, id);
+      await requireReached(ports, id);
       if (thread !== undefined && !(await isOwn(ports, thread)))
         throw new PithError('thread_unknown', `there is no thread '${printableLine(thread, 100)}'`, { cure: 'leave it out' });
       if (task === undefined && thread === undefined)
@@ -39,10 +39,10 @@ async function isOwn({ context, served }: ToolPorts, thread: string): Promise<bo
   return thread.startsWith(THREADS) && (await context.use(Conversations).find(thread))?.userId === served.userId;
 }
 
-/** The served agent, and those to which it hands tasks itself. */
-async function allowed({ context, served: { agent } }: ToolPorts, id: string): Promise<void> {
+/** The served agent, and those to which it hands tasks itself and that the person reaches. */
+async function requireReached({ served: { agent, agents } }: ToolPorts, id: string): Promise<void> {
   if (id === agent.id) return;
-  const known = (await context.agents.list()).map((each) => each.id);
+  const known = (await agents()).map((each) => each.id);
   const callable = known.filter((each) => agent.delegatesTo.includes(each) || agent.delegatesTo.includes('*'));
   if (callable.includes(id)) return;
   const ids = [agent.id, ...callable];

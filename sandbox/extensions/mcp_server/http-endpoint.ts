@@ -1,9 +1,9 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import { messageOf, z, type ExtensionContext } from 'pith';
 import { oncePromised } from '@pith/promises';
-import type { Route, RouteAnswer, RouteProvider, RouteRequest } from 'pith/http';
-import { agentFor, announce, type Clients, connectedClients, serverFor } from './offer.ts';
-import { Sessions } from './sessions.ts';
+import { HttpUsers, type Route, type RouteAnswer, type RouteProvider, type RouteRequest } from 'pith/http';
+import { announce, type Clients, connectedClients, serverFor } from './offer.ts';
+import { type Person, Sessions } from './sessions.ts';
 
 const PATH = '/mcp';
 const MOST_BYTES = 4 * 1024 * 1024;
@@ -14,12 +14,14 @@ export class HttpEndpoint implements RouteProvider {
   readonly #present: () => Promise<McpHttpHandler>;
 
   constructor(private readonly context: ExtensionContext<{ readonly agent?: string | undefined }>) {
-    const serve = async (userId: string) =>
-      serverFor(context, { userId, agent: await agentFor(context, context.config.agent, new AbortController().signal) });
+    const serve = async ({ userId, role }: Person) => {
+      const users = context.find(HttpUsers)[0]!; // who asks over HTTP has it
+      return serverFor(context, { userId, agent: await users.agent(context.config.agent, role), agents: () => users.agents(role) });
+    };
     this.#sessions = new Sessions(context.clock, serve);
     this.#present = oncePromised(async () => {
       const { createMcpHandler } = await import('@modelcontextprotocol/server');
-      const handler = createMcpHandler(({ authInfo }) => serve(authInfo!.clientId), {
+      const handler = createMcpHandler(({ authInfo }) => serve(authInfo!.extra as Person & Record<string, unknown>), {
         legacy: 'reject',
         onerror: (error) => context.logger.warn('an MCP client', { error: messageOf(error) }),
       });
@@ -54,7 +56,8 @@ export class HttpEndpoint implements RouteProvider {
     const { isLegacyRequest } = await import('@modelcontextprotocol/server');
     const handler = await this.#present();
     const [method = ''] = route.split(' ');
-    const { userId } = caller!; // the need of the routes
+    const { userId, role } = caller!; // the need of the routes
+    const person: Person = { userId, role };
     const request = new Request(`http://localhost${PATH}`, {
       method,
       headers,
@@ -63,8 +66,8 @@ export class HttpEndpoint implements RouteProvider {
     });
     const isOlder = await isLegacyRequest(request, body);
     const response = isOlder
-      ? await this.#sessions.answer(request, { userId, body })
-      : await handler.fetch(request, { parsedBody: body, authInfo: { token: '', clientId: userId, scopes: [] } });
+      ? await this.#sessions.answer(request, { person, body })
+      : await handler.fetch(request, { parsedBody: body, authInfo: { token: '', clientId: userId, scopes: [], extra: { ...person } } });
     const headersOf = Object.fromEntries(response.headers);
     return { status: response.status, headers: headersOf, ...(response.body !== null && { body: partsOf(response.body, signal) }) };
   }

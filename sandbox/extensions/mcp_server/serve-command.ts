@@ -24,7 +24,11 @@ export function serveCommand(context: ExtensionContext<{ readonly agent?: string
       await serve(
         context,
         io,
-        { userId: io.userId, agent: await agentFor(context, named === undefined ? context.config.agent : String(named), signal) },
+        {
+          userId: io.userId,
+          agent: await agentFor(context, named === undefined ? context.config.agent : String(named), signal),
+          agents: () => context.agents.list(),
+        },
         signal,
       );
     },

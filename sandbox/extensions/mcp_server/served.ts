@@ -9,4 +9,6 @@ export interface Served {
   readonly userId: string;
   /** Its skills are offered, and it works on tasks. */
   readonly agent: AgentSpec;
+  /** Those that this person reaches. */
+  agents(): Promise<readonly AgentSpec[]>;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from 'pith';
+import type { Caller } from 'pith/http';
 import type { McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 
 /** Of one person: more end the one that was quiet for longest. */
@@ -7,15 +8,18 @@ const MOST_OF_ONE = 20;
 /** Longer than a call takes. */
 const IDLE_MS = 24 * 3_600_000;
 
+/** Whose a session is. */
+export type Person = Pick<Caller, 'userId' | 'role'>;
+
 interface Session {
-  readonly userId: string;
+  readonly person: Person;
   readonly mcp: McpServer;
   readonly transport: WebStandardStreamableHTTPServerTransport;
 }
 
 /** What a client posts, besides the request itself. */
 export interface Posted {
-  readonly userId: string;
+  readonly person: Person;
   readonly body: unknown;
 }
 
@@ -26,14 +30,14 @@ export class Sessions {
 
   constructor(
     private readonly clock: Clock,
-    private readonly serverFor: (userId: string) => Promise<McpServer>,
+    private readonly serverFor: (person: Person) => Promise<McpServer>,
   ) {}
 
-  async answer(request: Request, { userId, body }: Posted): Promise<Response> {
+  async answer(request: Request, { person, body }: Posted): Promise<Response> {
     const id = request.headers.get('mcp-session-id');
-    if (id === null) return this.#begin(request, { userId, body });
+    if (id === null) return this.#begin(request, { person, body });
     const session = this.#open.get(id);
-    if (session === undefined || session.userId !== userId) return unknown(); // that of another person is as unknown as none
+    if (session === undefined || !isOf(session, person)) return unknown(); // that of another person is as unknown as none
     this.#keep(id, session);
     return session.transport.handleRequest(request, { parsedBody: body });
   }
@@ -46,12 +50,12 @@ export class Sessions {
     await Promise.all([...this.#open.keys()].map((id) => this.#end(id)));
   }
 
-  async #begin(request: Request, { userId, body }: Posted): Promise<Response> {
+  async #begin(request: Request, { person, body }: Posted): Promise<Response> {
     const { WebStandardStreamableHTTPServerTransport } = await import('@modelcontextprotocol/server');
-    const mcp = await this.serverFor(userId);
+    const mcp = await this.serverFor(person);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => this.#keep(id, { userId, mcp, transport }),
+      onsessioninitialized: (id) => this.#keep(id, { person, mcp, transport }),
       onsessionclosed: (id) => this.#drop(id),
     });
     await mcp.connect(transport);
@@ -64,7 +68,7 @@ export class Sessions {
     this.#drop(id);
     const forget = this.clock.after(IDLE_MS, () => void this.#end(id));
     this.#open.set(id, { ...session, forget });
-    const own = [...this.#open].filter(([, { userId }]) => userId === session.userId);
+    const own = [...this.#open].filter(([, each]) => isOf(each, session.person));
     for (const [oldest] of own.slice(0, -MOST_OF_ONE)) void this.#end(oldest);
   }
 
@@ -78,6 +82,11 @@ export class Sessions {
     this.#drop(id);
     await session?.mcp.close();
   }
+}
+
+/** A role that has changed since needs a new session. */
+function isOf({ person }: Session, { userId, role }: Person): boolean {
+  return person.userId === userId && person.role === role;
 }
 
 function unknown(): Response {

@@ -1,6 +1,6 @@
 import { Conversations, type ExtensionContext } from 'pith';
 import { oncePromised } from '@pith/promises';
-import { type Route, type RouteAnswer, RouteProvider, type RouteRequest } from 'pith/http';
+import { HttpUsers, type Route, type RouteAnswer, RouteProvider, type RouteRequest } from 'pith/http';
 import { ProgramTurns } from 'pith/program_turns';
 
 /** Agents as models. All that a request needs is loaded with the first one. */
@@ -9,7 +9,8 @@ export default class OpenAiApi {
     const { openAiRequests } = await import('./requests.ts');
     const { clock, database, find } = this.context;
     const [turns, conversations] = [this.context.use(ProgramTurns), this.context.use(Conversations)];
-    return openAiRequests({ turns, conversations, clock, database, find });
+    const users = this.context.use(HttpUsers);
+    return openAiRequests({ turns, users, conversations, clock, database, find });
   });
 
   constructor(private readonly context: ExtensionContext) {

@@ -1,8 +1,8 @@
 import { ulid } from 'ulid';
 import { within, withIdle } from '@pith/promises';
 import type { ExtensionContext, JsonValue, Remote } from 'pith';
-import type { Caller, RouteAnswer, RouteRequest } from 'pith/http';
-import type { ProgramEnd, ProgramTurns, ProgramUser } from 'pith/program_turns';
+import type { Caller, HttpUsers, RouteAnswer, RouteRequest } from 'pith/http';
+import type { ProgramEnd, ProgramTurns } from 'pith/program_turns';
 import { type AnswerPart, answerParts } from './answer-parts.ts';
 import { type BranchPorts, branchBehind, lastSeq } from './branches.ts';
 import { type AnswerHead, chatChunks, chatCompletion } from './chat-answer.ts';
@@ -15,6 +15,7 @@ import { CHAT, FORGET_RESPONSE, MODEL, MODELS, RESPONSE, RESPONSES } from './rou
 
 interface Ports extends Pick<ExtensionContext, 'clock'>, BranchPorts {
   readonly turns: Remote<ProgramTurns>;
+  readonly users: Remote<HttpUsers>;
   readonly kept: KeptResponses;
 }
 
@@ -22,13 +23,13 @@ interface Ports extends Pick<ExtensionContext, 'clock'>, BranchPorts {
 type KnownRequest = RouteRequest & { readonly caller: Caller };
 
 const HANDLERS: Readonly<Record<string, (request: KnownRequest, ports: Ports) => Promise<RouteAnswer>>> = {
-  [MODELS]: async (request, { turns }) => {
-    const agents = await turns.agents(userOf(request));
+  [MODELS]: async ({ caller }, { users }) => {
+    const agents = await users.agents(caller.role);
     return { status: 200, json: { object: 'list', data: agents.map(modelOf) } };
   },
-  [MODEL]: async (request, { turns }) => {
-    const { id = '' } = request.params;
-    const found = (await turns.agents(userOf(request))).find((agent) => agent.id === id);
+  [MODEL]: async ({ caller, params }, { users }) => {
+    const { id = '' } = params;
+    const found = (await users.agents(caller.role)).find((agent) => agent.id === id);
     if (found === undefined)
       throw new ApiError(404, `there is no model '${id.slice(0, 100)}'`, { code: 'model_not_found', param: 'model' });
     return { status: 200, json: modelOf(found) };
@@ -146,7 +147,7 @@ interface BegunTurn {
 /** Throws `ApiError` and what `ProgramTurns.run` throws. */
 async function begin(request: KnownRequest, { turns, clock }: Ports, asked: AskedTurn, threadId: string | null): Promise<BegunTurn> {
   const { agent, messages, tools, output } = asked;
-  const wanted = { agent, messages, tools, output, by: userOf(request), channelId: 'openai_api', threadId };
+  const wanted = { agent, messages, tools, output, by: request.caller, channelId: 'openai_api', threadId };
   const events = turns.run(wanted, request.signal)[Symbol.asyncIterator]();
   const { value } = await events.next();
   if (value?.type !== 'thread') throw new Error('a turn without its thread');
@@ -231,10 +232,6 @@ function approvalHeader(end: ProgramEnd | null): Readonly<Record<string, string>
 
 function threadNamed({ headers }: KnownRequest): string | null {
   return headers['x-pith-thread'] ?? null;
-}
-
-function userOf({ caller }: KnownRequest): ProgramUser {
-  return { userId: caller.userId, isAdmin: caller.role === 'admin' };
 }
 
 /** Agents do not say when they were made. */

@@ -1,10 +1,5 @@
-import { type AgentSpec, defineProtocol, type JsonValue, method, stream, type TurnEvent } from 'pith';
-
-/** Who asks, by their token alone. */
-export interface ProgramUser {
-  readonly userId: string;
-  readonly isAdmin: boolean;
-}
+import { defineProtocol, type JsonValue, stream, type TurnEvent } from 'pith';
+import type { Caller } from 'pith/http';
 
 /** A tool that the program runs: a call of it ends the turn, and the next one brings its result. */
 export interface ProgramTool {
@@ -29,7 +24,8 @@ export type GivenMessage =
   | { readonly role: 'tool'; readonly callId: string; readonly text: string };
 
 export interface ProgramRequest {
-  readonly by: ProgramUser;
+  /** Who asks, by their token alone. */
+  readonly by: Pick<Caller, 'userId' | 'role'>;
   readonly agent: string;
   readonly channelId: string;
   /** Goes on in this thread, which is the user's. null: in the one whose calls the results at the end are for, else in a new one. */
@@ -78,8 +74,6 @@ export type ProgramEvent = { readonly type: 'thread'; readonly threadId: string 
 
 /** Runs agents for programs that speak a protocol of their own. */
 export interface ProgramTurns {
-  /** Those that this user may run. */
-  agents(by: ProgramUser): Promise<readonly AgentSpec[]>;
   /**
    * A turn that waits goes on: with the results of its calls, once its questions are answered, and where its process ended; a message that
    * differs from its own comes after it. A message never answers a question: one that comes before the answer takes the place of the turn.
@@ -88,8 +82,4 @@ export interface ProgramTurns {
   run(request: ProgramRequest, signal?: AbortSignal): AsyncIterable<ProgramEvent>;
 }
 
-export const ProgramTurns = defineProtocol<ProgramTurns>(
-  'program.turns',
-  { agents: method(), run: stream({ signalAt: 1 }) },
-  { inProcessOnly: true },
-);
+export const ProgramTurns = defineProtocol<ProgramTurns>('program.turns', { run: stream({ signalAt: 1 }) }, { inProcessOnly: true });

@@ -1,7 +1,8 @@
-import { Conversations, type ExtensionContext, PithError, type Tool, type ToolProvider, type TurnInfo } from 'pith';
+import { Conversations, type ExtensionContext, type Tool, type ToolProvider, type TurnInfo } from 'pith';
 import { KeyedQueue, untilAborted } from '@pith/promises';
-import { type Config, configSchema, type ProgramTool, programToolsSchema } from './config.ts';
-import { type ProgramEvent, type ProgramRequest, ProgramTurns, type ProgramUser } from './contract.ts';
+import { HttpUsers } from 'pith/http';
+import { type ProgramTool, programToolsSchema } from './agent-key.ts';
+import { type ProgramEvent, type ProgramRequest, ProgramTurns } from './contract.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { programTool } from './program-tool.ts';
 
@@ -10,10 +11,6 @@ const KEY = 'program_tools';
 
 /** Turns for programs: the tools of each are those that its request brings. */
 export default class Programs implements ToolProvider {
-  static get config() {
-    return configSchema();
-  }
-
   static get agentKeys() {
     return { [KEY]: programToolsSchema() };
   }
@@ -23,11 +20,8 @@ export default class Programs implements ToolProvider {
   /** One request at a time in a thread. */
   readonly #threads = new KeyedQueue();
 
-  constructor(private readonly context: ExtensionContext<Config>) {
-    context.provide(ProgramTurns, {
-      agents: (by) => this.#agents(by),
-      run: (request, signal) => this.#run(request, signal),
-    });
+  constructor(private readonly context: ExtensionContext) {
+    context.provide(ProgramTurns, { run: (request, signal) => this.#run(request, signal) });
   }
 
   getTools(): readonly Tool[] {
@@ -39,18 +33,10 @@ export default class Programs implements ToolProvider {
     return tools.map(({ name, description, inputSchema }) => ({ tool: 'program_tool', name, description, inputSchema, elsewhere: true }));
   }
 
-  async #agents({ isAdmin }: ProgramUser) {
-    const { agents: allowed } = this.context.config;
-    const all = await this.context.agents.list();
-    return isAdmin || allowed.includes('*') ? all : all.filter(({ id }) => allowed.includes(id));
-  }
-
   async *#run(request: ProgramRequest, signal?: AbortSignal): AsyncGenerator<ProgramEvent, void, undefined> {
     const { ProgramTurn } = await import('./program-turn.ts');
     const { by, agent, tools } = request;
-    const found = (await this.#agents(by)).find(({ id }) => id === agent);
-    if (found === undefined)
-      throw new PithError('agent_unknown', `there is no agent '${agent}'`, { where: agent, cure: 'use one of those that are listed' });
+    const found = await this.context.use(HttpUsers).agent(agent, by.role);
     const spec = tools.length === 0 ? found : { ...found, keys: { ...found.keys, [KEY]: tools } };
     const { agents, clock } = this.context;
     const conversations = this.context.use(Conversations);

@@ -1,5 +1,5 @@
 import { type ChannelMessage, Conversations, type ExtensionContext, PithError } from 'pith';
-import type { Route, RouteAnswer, RouteRequest } from 'pith/http';
+import { HttpUsers, type Route, type RouteAnswer, type RouteRequest } from 'pith/http';
 import { CommandRoutes } from './commands/command-routes.ts';
 import { descriptionRoute } from './commands/openapi.ts';
 import { uploadRoute } from './commands/uploads.ts';
@@ -36,7 +36,8 @@ export class Api {
     this.#feed = new Feed({ tables, context, conversations, turns });
     this.#notices = new Notices(tables, context.clock, this.#feed);
     this.#repeated = new RepeatedRequests(tables, context.clock);
-    const ports = { context, conversations, turns, threads, ends };
+    const users = context.use(HttpUsers);
+    const ports = { context, conversations, users, turns, threads, ends };
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),
@@ -46,7 +47,7 @@ export class Api {
       uploadRoute(context),
       descriptionRoute(() => this.#described()),
     ];
-    this.#commands = new CommandRoutes(context);
+    this.#commands = new CommandRoutes(context, users);
     this.#byName = new Map(this.#own.map((route) => [`${route.method} ${route.path}`, route]));
     context.own(() => turns.stop());
   }

@@ -299,7 +299,7 @@ describe('W20 chat completions', () => {
   });
 
   it('W5 W20 what belongs to another user is unknown: threads, responses, calls, and agents that are not for everybody', async () => {
-    const files = { 'pith.yaml': JSON.stringify({ extensions: { program_turns: { agents: ['other'] } } }) };
+    const files = { 'pith.yaml': JSON.stringify({ extensions: { http: { agents: ['other'] } } }) };
     const served = await servedAgents([{ text: 'x' }, { calls: [{ name: 'weather', input: {} }] }, { text: 'new' }], { files });
     const ada = await clientOf(served, { userId: 'ada', role: 'admin' });
     const bob = await clientOf(served, { userId: 'bob' });

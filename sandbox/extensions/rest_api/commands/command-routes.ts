@@ -1,6 +1,6 @@
-import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, z } from 'pith';
+import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, type Remote, z } from 'pith';
 import { hiddenFolders } from '@pith/plain-text';
-import type { Route, RouteAnswer } from 'pith/http';
+import type { Caller, HttpUsers, Route, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import type { ApiRequest } from '../route.ts';
 import { commandInput, inputSchema } from './command-schema.ts';
@@ -8,11 +8,15 @@ import { askedPage, pageResult } from './pages.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
 import { COMMAND_ROUTES, type CommandRoute } from './table.ts';
 
+type Values = Readonly<Record<string, unknown>>;
 type Ports = Pick<ExtensionContext, 'find' | 'use' | 'logger'>;
 
 /** What a person can type, a program can ask: routes that are answered by the commands of the kernel and of extensions. No answer has a path of this machine. */
 export class CommandRoutes {
-  constructor(private readonly ports: Ports) {}
+  constructor(
+    private readonly ports: Ports,
+    private readonly users: Remote<HttpUsers>,
+  ) {}
 
   /** All of them. What a request may say is checked when it comes, so that a start loads no command. */
   routes(): readonly Route[] {
@@ -43,7 +47,8 @@ export class CommandRoutes {
     const route = COMMAND_ROUTES.find((each) => nameOf(each) === name);
     const command = route && (await this.#commands()).get(route.command);
     if (route === undefined || command === undefined) throw new PithError('not_found', 'there is nothing at this address');
-    const values = checked(inputSchema(command, route), route.method === 'GET' ? query : body);
+    const given = checked(inputSchema(command, route), route.method === 'GET' ? query : body);
+    const values = await this.#withAgent(given, route, caller);
     const wanted = route.method === 'GET' ? undefined : headers['if-match'];
     const read = wanted === undefined || wanted === '*' ? null : resourceOf(route);
     if (read !== null && (await this.#tagOf(read, { caller, params, signal })) !== wanted) return preconditionFailed();
@@ -56,7 +61,23 @@ export class CommandRoutes {
     const shown = answerOf(route, hiddenFolders(places)(outcome));
     const hidden = page === null ? shown : { ...shown, json: page.of(shown.json) };
     const answer = route.written === undefined ? hidden : withWritten(hidden, answerOf(route, outcome), route.written);
+    if (route.command === 'agents list') return { ...answer, json: await this.#reachable(answer.json, caller) };
     return TAGGED.has(route) ? { ...answer, headers: { etag: tagOf(taggedIn(route, answer.json)) } } : answer;
+  }
+
+  /** An agent that the caller does not reach is unknown. */
+  async #withAgent(values: Values, { ofAgent }: CommandRoute, { role }: Caller): Promise<Values> {
+    const { agent } = values;
+    if (typeof agent !== 'string' && ofAgent !== true) return values;
+    return { ...values, agent: (await this.users.agent(agent as string | undefined, role)).id };
+  }
+
+  /** Of listed agents those that the caller reaches, with the caller's own default one. */
+  async #reachable(listed: JsonValue | undefined, { role }: Caller): Promise<JsonValue> {
+    const rows = (listed ?? []) as readonly { readonly [key: string]: JsonValue }[];
+    if (role === 'admin') return [...rows];
+    const ids = (await this.users.agents(role)).map(({ id }) => id);
+    return rows.filter(({ id }) => ids.includes(String(id))).map((row) => ({ ...row, default: row['id'] === ids[0] }));
   }
 
   /** As a GET of it answers now. */
@@ -121,7 +142,7 @@ function taggedIn({ untagged = [] }: CommandRoute, shown: JsonValue | undefined)
   );
 }
 
-function checked(schema: z.ZodObject, given: unknown): Readonly<Record<string, unknown>> {
+function checked(schema: z.ZodObject, given: unknown): Values {
   const read = schema.safeParse(given);
   if (read.success) return read.data;
   const [issue] = read.error.issues;

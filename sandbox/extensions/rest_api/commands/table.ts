@@ -21,6 +21,8 @@ export interface CommandRoute {
   readonly untagged?: readonly string[];
   /** Begins each of its `values`, with the names of the path in it. */
   readonly above?: string;
+  /** It is about an agent: where none is named about the one that the caller gets then. */
+  readonly ofAgent?: true;
 }
 
 const YES = { yes: true };
@@ -34,7 +36,7 @@ const USERS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/agents', command: 'agents list', need: 'user' },
   { method: 'GET', path: '/api/models', command: 'model list', need: 'user' },
   { method: 'GET', path: '/api/models/chosen', command: 'model', need: 'user' },
-  { method: 'GET', path: '/api/tools', command: 'tools list', need: 'user' },
+  { method: 'GET', path: '/api/tools', command: 'tools list', need: 'user', ofAgent: true },
   { method: 'GET', path: '/api/recipes', command: 'recipes list', need: 'user' },
   { method: 'GET', path: '/api/recipes/{name}', command: 'recipes show', need: 'user' },
   { method: 'GET', path: '/api/skills', command: 'skills list', need: 'user', list: { name: 'skills', row: ['source', 'id'] } },
@@ -75,7 +77,7 @@ const USERS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/runs/{run}', command: 'runs show', need: 'user' },
   { method: 'POST', path: '/api/runs/{run}/cancel', command: 'runs cancel', need: 'user' },
   { method: 'GET', path: '/api/tasks', command: 'tasks list', need: 'user', list: { name: 'tasks', row: ['id'] } },
-  { method: 'POST', path: '/api/tasks', command: 'tasks submit', need: 'user' },
+  { method: 'POST', path: '/api/tasks', command: 'tasks submit', need: 'user', ofAgent: true },
   { method: 'GET', path: '/api/tasks/{id}', command: 'tasks show', need: 'user' },
   { method: 'POST', path: '/api/tasks/{id}/cancel', command: 'tasks cancel', need: 'user' },
   { method: 'POST', path: '/api/tasks/{id}/retry', command: 'tasks retry', need: 'user' },

@@ -78,7 +78,7 @@ export class Feed {
       ...(['extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped'] as const).map((topic) =>
         events.handle(topic, ({ extensionId }) => everybody('extension', extensionId)),
       ),
-      events.handle('agent.changed', ({ agentId }) => everybody('agent', agentId)),
+      events.handle('agent.changed', () => everybody('agent', '')), // not everybody reaches it
       events.handle(
         skillsChanged,
         ({ added, changed, removed }) =>

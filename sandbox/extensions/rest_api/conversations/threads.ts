@@ -10,7 +10,7 @@ import {
   type TurnPolicy,
   z,
 } from 'pith';
-import type { RouteAnswer } from 'pith/http';
+import type { HttpUsers, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.ts';
 import type { LiveTurn, LiveTurns } from './live-turns.ts';
@@ -31,8 +31,9 @@ import {
 } from './shapes.ts';
 
 export interface ThreadPorts {
-  readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'find'>;
+  readonly context: Pick<ExtensionContext, 'clock' | 'find'>;
   readonly conversations: Remote<Conversations>;
+  readonly users: Remote<HttpUsers>;
   readonly turns: LiveTurns;
   readonly threads: OwnedThreads;
   readonly ends: TurnEnds;
@@ -161,7 +162,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
 }
 
 function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
-  const { context, conversations, turns, threads } = ports;
+  const { users, conversations, turns, threads } = ports;
   const result = turnResultShape();
   return [
     apiRoute(
@@ -178,7 +179,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
         const { caller, params, body, headers } = request;
         const owned = await threads.of(params['id'] as string, caller);
         const { text: input, attachments = [], model, effort, key = headers['idempotency-key'] } = body;
-        const agent = body.agent ?? owned.conversation?.agentId ?? (await defaultAgent(context, request.signal));
+        const { id: agent } = await users.agent(body.agent ?? owned.conversation?.agentId, caller.role);
         const turn = await turns.start({
           agent,
           input,
@@ -370,14 +371,6 @@ function command({ find }: Pick<ExtensionContext, 'find'>, path: string, args: R
   const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
   if (kernel === undefined) throw new PithError('command_unknown', `no command '${path}' is offered here`);
   return captureCommand(kernel, path, { arguments: args, options, userId, session }, signal);
-}
-
-async function defaultAgent(context: ThreadPorts['context'], signal: AbortSignal): Promise<string> {
-  const { values } = await command(context, 'agents list', {}, { userId: 'local', signal });
-  const agents = (values[0] ?? []) as readonly { readonly id: string; readonly default?: boolean }[];
-  const id = agents.find((agent) => agent.default === true)?.id;
-  if (id === undefined) throw new PithError('agent_unknown', 'there is no default agent', { cure: 'name one: "agent"' });
-  return id;
 }
 
 function shownThread({ id, userId, conversation }: OwnedThread) {

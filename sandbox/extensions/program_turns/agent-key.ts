@@ -1,15 +1,5 @@
 import { z } from 'pith';
 
-/** Built on demand, so that importing this file builds no schema. */
-export function configSchema() {
-  return z.strictObject({
-    /** The agents that `/v1` and AG-UI offer to users who are not administrators. */
-    agents: z.array(z.string().min(1)).default(['*']),
-  });
-}
-
-export type Config = z.infer<ReturnType<typeof configSchema>>;
-
 /** The tools of a program, as the agent of its turns has them. */
 export function programToolsSchema() {
   return z.array(
