@@ -51,9 +51,9 @@ export default class Programs implements ToolProvider {
     if (found === undefined)
       throw new PithError('agent_unknown', `there is no agent '${agent}'`, { where: agent, cure: 'use one of those that are listed' });
     const spec = tools.length === 0 ? found : { ...found, keys: { ...found.keys, [KEY]: tools } };
-    const { agents, clock } = this.context;
+    const { agents, clock, kv } = this.context;
     const conversations = this.context.use(Conversations);
-    const turn = await ProgramTurn.prepared(request, spec, { agents, clock, conversations });
+    const turn = await ProgramTurn.prepared(request, spec, { agents, clock, kv, conversations });
     const release = await this.#hold(turn.threadId, signal);
     this.#calls.set(turn.threadId, turn.calls);
     signal?.addEventListener('abort', release, { once: true }); // whoever leaves may not read to the end
