@@ -12,6 +12,7 @@ import { apiTables } from './conversations/tables.ts';
 import { QueuedMessages } from './conversations/queued-messages.ts';
 import { threadRoutes } from './conversations/threads.ts';
 import { OwnedThreads } from './conversations/owned-threads.ts';
+import { UsedKeys } from './conversations/used-keys.ts';
 import { meRoute } from './me.ts';
 import { RepeatedRequests } from './repeated-requests.ts';
 import type { ApiRoute } from './route.ts';
@@ -34,7 +35,7 @@ export class Api {
     this.#feed = new Feed({ tables, context, conversations, turns });
     this.#notices = new Notices(tables, context.clock, this.#feed);
     this.#repeated = new RepeatedRequests(tables, context.clock);
-    const ports = { context, conversations, turns, threads };
+    const ports = { context, conversations, turns, threads, keys: new UsedKeys(tables) };
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),
