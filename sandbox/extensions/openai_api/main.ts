@@ -7,9 +7,9 @@ import { ProgramTurns } from 'pith/program_turns';
 export default class OpenAiApi {
   readonly #requests = oncePromised(async () => {
     const { openAiRequests } = await import('./requests.ts');
-    const { clock, database, find } = this.context;
+    const { clock, database, find, logger } = this.context;
     const [turns, conversations] = [this.context.use(ProgramTurns), this.context.use(Conversations)];
-    return openAiRequests({ turns, conversations, clock, database, find });
+    return openAiRequests({ turns, conversations, clock, database, find, logger });
   });
 
   constructor(private readonly context: ExtensionContext) {
