@@ -1,6 +1,7 @@
 /** How a person answers what a tool asks. */
-import type { TurnRequest } from 'pith';
+import type { CommandIO, TurnRequest } from 'pith';
 import type { TestKernel, TurnOutcome } from 'pith/testing';
+import { kernelCommands } from '../core/cli/index.ts';
 
 type Said = Parameters<TestKernel['kernel']['approvals']['answer']>[1]['answer'];
 
@@ -14,4 +15,14 @@ export async function answerFirst({ kernel }: Pick<TestKernel, 'kernel'>, answer
 export async function answered(pith: TestKernel, answer: Said, request: Partial<TurnRequest> = {}): Promise<TurnOutcome> {
   await answerFirst(pith, answer);
   return pith.run('', { input: undefined, resume: true, ...request });
+}
+
+/** `pith approvals approve`, which goes on with the turn itself. Returns what it printed. */
+export async function approve({ kernel }: Pick<TestKernel, 'kernel'>, question: string): Promise<string> {
+  const command = kernelCommands(kernel).find(({ path }) => path === 'approvals approve');
+  const lines: string[] = [];
+  const print = (line: string) => void lines.push(line);
+  const io = { print, error: print, json: () => undefined, userId: 'local' } as unknown as CommandIO;
+  await command?.run({ arguments: { question }, options: {} }, io, new AbortController().signal);
+  return lines.join('\n');
 }

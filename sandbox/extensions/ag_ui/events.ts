@@ -38,7 +38,7 @@ export async function* runEvents(
       yield* ended();
       const content = textOf(event.ok ? (event.output ?? null) : { error: event.error ?? null });
       yield { type: EventType.TOOL_CALL_RESULT, messageId: `${runId}-${event.id}`, toolCallId: event.id, content, role: 'tool' };
-    } else if (event.type === 'step-end') yield* ended();
+    } else if (event.type === 'step-end' || event.type === 'turn-start') yield* ended();
     else if (event.type === 'end') {
       yield* ended();
       for (const call of event.calls) yield* callEvents(call);

@@ -7,6 +7,8 @@ import { servedTool, type CallInfo, type ServedTool, type ToolPorts } from './se
 
 /** What the names of threads begin with that calls began. */
 const THREADS = `${CHANNEL}-`;
+/** Keeps the key of a thread's turn until its client is told its answer: whoever answers a question may go on with it meanwhile. */
+const UNFINISHED = 'unfinished/';
 
 /** Hands a task to an agent, in a thread of its own. Each of its calls passes the gate, as in a chat. */
 export function delegateTask(ports: ToolPorts): ServedTool {
@@ -63,12 +65,20 @@ async function turn(
   { signal, progress }: CallInfo,
 ): Promise<CallToolResult> {
   const asked = { agent, threadId: thread, channelId: CHANNEL, userId: served.userId };
+  const unfinished = UNFINISHED + thread;
+  const key = task === undefined ? await context.kv.get(unfinished) : ulid();
+  if (task !== undefined) await context.kv.set(unfinished, key);
+  const what = { ...(task === undefined ? { resume: true } : { input: task }), ...(typeof key === 'string' && { key }) };
   const questions: Extract<TurnEvent, { type: 'approval-request' }>[] = [];
-  for await (const event of context.agents.run(task === undefined ? { ...asked, resume: true } : { ...asked, input: task }, signal)) {
+  for await (const event of context.agents.run({ ...asked, ...what }, signal)) {
+    if (event.type === 'notice' && event.code === 'nothing_to_resume')
+      throw new PithError('usage', 'nothing in this thread is left to go on with', { cure: 'say what to do next in task' });
     if (event.type === 'tool-call') await progress(`${agent} calls ${event.name}`);
     if (event.type === 'step-end') await progress(`${agent}: step ${event.step + 1}`);
     if (event.type === 'approval-request') questions.push(event);
-    if (event.type === 'turn-end') return resultOf(event, questions, thread);
+    if (event.type !== 'turn-end') continue;
+    if (event.reason === 'done' || event.reason === 'limit') await context.kv.delete(unfinished);
+    return resultOf(event, questions, thread);
   }
   throw new PithError('aborted', `'${agent}' was stopped before it began`, { cure: 'call it again' });
 }

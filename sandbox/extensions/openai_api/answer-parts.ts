@@ -28,7 +28,7 @@ export async function* answerParts(events: AsyncIterable<ProgramEvent>): AsyncGe
   };
   for await (const event of events) {
     if (event.type === 'text-delta') yield said(event.text);
-    else if (event.type === 'step-end') isNewParagraph = hasText;
+    else if (event.type === 'step-end' || event.type === 'turn-start') isNewParagraph = hasText;
     else if (event.type === 'tool-call') inputs.set(event.id, event.input);
     else if (event.type === 'tool-result') {
       const { id, name, ok, title } = event;

@@ -1,6 +1,6 @@
 import { ulid } from 'ulid';
 import { within, withIdle } from '@pith/promises';
-import type { ExtensionContext, JsonValue, Remote } from 'pith';
+import { type ExtensionContext, type JsonValue, messageOf, type Remote } from 'pith';
 import type { Caller, HttpUsers, RouteAnswer, RouteRequest } from 'pith/http';
 import type { ProgramEnd, ProgramTurns } from 'pith/program_turns';
 import { type AnswerPart, answerParts } from './answer-parts.ts';
@@ -13,7 +13,7 @@ import { responseEvents, threadOfItem } from './responses-answer.ts';
 import { readResponse } from './responses-request.ts';
 import { CHAT, FORGET_RESPONSE, MODEL, MODELS, RESPONSE, RESPONSES } from './routes.ts';
 
-interface Ports extends Pick<ExtensionContext, 'clock'>, BranchPorts {
+interface Ports extends Pick<ExtensionContext, 'clock' | 'logger'>, BranchPorts {
   readonly turns: Remote<ProgramTurns>;
   readonly users: Remote<HttpUsers>;
   readonly kept: KeptResponses;
@@ -71,8 +71,7 @@ async function answerChat(request: KnownRequest, ports: Ports): Promise<RouteAns
   const asked = readChat(request.body);
   const begun = await begin(request, ports, asked, threadNamed(request));
   const { head } = begun;
-  if (asked.stream)
-    return streamed(begun, chatChunks(head, begun.parts, asked.includesUsage), { clock: ports.clock, last: 'data: [DONE]\n\n' });
+  if (asked.stream) return streamed(begun, chatChunks(head, begun.parts, asked.includesUsage), { ...ports, last: 'data: [DONE]\n\n' });
   const { json, end } = await chatCompletion(head, begun.parts);
   return { status: 200, headers: { ...begun.headers, ...approvalHeader(end) }, json };
 }
@@ -88,7 +87,7 @@ async function answerResponse(request: KnownRequest, ports: Ports): Promise<Rout
     if (asked.store && ENDED.includes(event.type))
       await kept.keep(`resp_${head.id}`, { userId, threadId, body: event['response'] ?? null, seq: await lastSeq(ports, threadId) });
   };
-  if (asked.stream) return streamed(begun, events, { clock: ports.clock, named: true, keep });
+  if (asked.stream) return streamed(begun, events, { ...ports, named: true, keep });
   let last: JsonEvent | null = null;
   for await (const event of events) last = event;
   const { json, end } = { json: last?.['response'] ?? null, end: begun.end() };
@@ -145,7 +144,12 @@ interface BegunTurn {
 }
 
 /** Throws `ApiError` and what `ProgramTurns.run` throws. */
-async function begin(request: KnownRequest, { turns, clock }: Ports, asked: AskedTurn, threadId: string | null): Promise<BegunTurn> {
+async function begin(
+  request: KnownRequest,
+  { turns, clock, logger }: Ports,
+  asked: AskedTurn,
+  threadId: string | null,
+): Promise<BegunTurn> {
   const { agent, messages, tools, output } = asked;
   const wanted = { agent, messages, tools, output, by: request.caller, channelId: 'openai_api', threadId };
   const events = turns.run(wanted, request.signal)[Symbol.asyncIterator]();
@@ -155,7 +159,14 @@ async function begin(request: KnownRequest, { turns, clock }: Ports, asked: Aske
   const first = rest.next();
   first.catch(() => undefined); // it is awaited again below
   const early = await (asked.stream ? within(clock, FIRST_MS, first) : first);
+  /** The client is told of some failures only that the log has them. */
+  const logged = (end: ProgramEnd): void => {
+    const { code, message: reason } = end.error ?? {};
+    if (end.reason === 'error' && apiErrorOfEnd(end).status === 500)
+      logger.error('a turn failed', { threadId: value.threadId, code, reason });
+  };
   if (early?.done === false && early.value.type === 'end' && early.value.reason === 'error') {
+    logged(early.value);
     await rest.return();
     throw apiErrorOfEnd(early.value);
   }
@@ -163,7 +174,7 @@ async function begin(request: KnownRequest, { turns, clock }: Ports, asked: Aske
   async function* parts(): AsyncGenerator<AnswerPart, void, undefined> {
     try {
       for (let next = await first; !next.done; next = await rest.next()) {
-        if (next.value.type === 'end') end = next.value;
+        if (next.value.type === 'end') logged((end = next.value));
         yield next.value;
       }
     } finally {
@@ -186,16 +197,16 @@ const HEARTBEAT = new TextEncoder().encode(': still here\n\n');
 const HEARTBEAT_MS = 15_000;
 
 /** `named`: each event is sent with its type as its name. `keep`: awaited before an event is sent. */
-interface StreamForm extends Pick<Ports, 'clock'> {
+interface StreamForm extends Pick<Ports, 'clock' | 'logger'> {
   readonly named?: boolean;
   readonly last?: string;
   keep?(event: JsonEvent): Promise<void>;
 }
 
 function streamed(
-  { headers }: BegunTurn,
+  { headers, threadId }: BegunTurn,
   events: AsyncIterable<JsonValue>,
-  { clock, named = false, last = '', keep }: StreamForm,
+  { clock, logger, named = false, last = '', keep }: StreamForm,
 ): RouteAnswer {
   const encoder = new TextEncoder();
   async function* body(): AsyncGenerator<Uint8Array, void, undefined> {
@@ -213,8 +224,9 @@ function streamed(
         yield sent(event);
       }
     } catch (error) {
-      const failure = apiErrorOf(error).body;
-      yield sent(named ? { ...failure, type: 'error' } : { error: failure });
+      const { status, body: failed } = apiErrorOf(error);
+      if (status === 500) logger.error('a stream broke off', { threadId, reason: messageOf(error) });
+      yield sent(named ? { ...failed, type: 'error' } : { error: failed });
     }
     if (last !== '') yield encoder.encode(last);
   }

@@ -75,8 +75,8 @@ export type ProgramEvent = { readonly type: 'thread'; readonly threadId: string 
 /** Runs agents for programs that speak a protocol of their own. */
 export interface ProgramTurns {
   /**
-   * A turn that waits goes on: with the results of its calls, once its questions are answered, and where its process ended; a message that
-   * differs from its own comes after it. A message never answers a question: one that comes before the answer takes the place of the turn.
+   * A turn that waits goes on: with the results of its calls, once its questions are answered, and where its process ended. Where somebody else
+   * has gone on with it, its end is told instead. A message that differs from its own comes after it. A message never answers a question: one that comes before the answer takes the place of the turn.
    * Throws `agent_unknown`, `thread_unknown` (also for what is another user's), `usage`, and `settings_invalid` for a schema that cannot be used.
    */
   run(request: ProgramRequest, signal?: AbortSignal): AsyncIterable<ProgramEvent>;

@@ -38,9 +38,9 @@ export default class Programs implements ToolProvider {
     const { by, agent, tools } = request;
     const found = await this.context.use(HttpUsers).agent(agent, by.role);
     const spec = tools.length === 0 ? found : { ...found, keys: { ...found.keys, [KEY]: tools } };
-    const { agents, clock } = this.context;
+    const { agents, clock, kv } = this.context;
     const conversations = this.context.use(Conversations);
-    const turn = await ProgramTurn.prepared(request, spec, { agents, clock, conversations });
+    const turn = await ProgramTurn.prepared(request, spec, { agents, clock, kv, conversations });
     const { entered, leave } = this.#threads.place(turn.threadId);
     signal?.addEventListener('abort', leave, { once: true }); // whoever leaves may not read to the end
     try {

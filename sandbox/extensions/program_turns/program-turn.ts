@@ -16,8 +16,9 @@ import { threadOfCall } from './call-ids.ts';
 import type { ProgramEnd, ProgramEvent, ProgramQuestion, ProgramRequest } from './contract.ts';
 import { OpenCalls } from './open-calls.ts';
 import { type SaidTurn, turnOf } from './said.ts';
+import { messageDigest, type WaitingTurn, WaitingTurns } from './waiting-turns.ts';
 
-export interface ProgramTurnPorts extends Pick<ExtensionContext, 'agents' | 'clock'> {
+export interface ProgramTurnPorts extends Pick<ExtensionContext, 'agents' | 'clock' | 'kv'> {
   readonly conversations: Remote<Conversations>;
 }
 
@@ -30,9 +31,20 @@ const REPAIRS = 2;
 /** What the model reads where a program sends results of calls that no turn here waits for, and nothing else. */
 const GO_ON = 'Go on with the results of the tools.';
 
+/** What is to go on before a message is said. `isOver`: the message is another one, and comes after it. */
+interface Pending {
+  readonly isOver: boolean;
+  readonly hasResults: boolean;
+  /** Whoever answered its question went on with it to its end. */
+  readonly hasEnded: boolean;
+}
+
 /** What one request of a program runs: a turn that waits, a new one, or one after the other. */
 export class ProgramTurn {
   readonly calls: OpenCalls;
+  readonly #waitingTurns: WaitingTurns;
+  /** The turn with a question of which the program does not know the end. */
+  #unheard: WaitingTurn | null = null;
   /** What is the answer of the turn that runs, where it is held back to be checked. */
   #held: string[] = [];
   #usage: ProgramEnd['usage'] = { inputTokens: 0, outputTokens: 0 };
@@ -46,6 +58,7 @@ export class ProgramTurn {
     private readonly ports: ProgramTurnPorts,
   ) {
     this.calls = new OpenCalls(request.results);
+    this.#waitingTurns = new WaitingTurns(ports.kv);
   }
 
   /** Throws `thread_unknown`, `usage` and `settings_invalid`. `agent`: as it is declared. */
@@ -60,26 +73,33 @@ export class ProgramTurn {
 
   async *events(signal?: AbortSignal): AsyncGenerator<ProgramEvent, void, undefined> {
     yield { type: 'thread', threadId: this.threadId };
-    const waiting = await this.#waiting();
-    if (waiting !== null) {
-      const end = yield* this.#turn({ resume: true }, signal);
-      const isOver = waiting.isOver && (end.reason === 'done' || (end.reason === 'calls' && !waiting.hasResults));
-      if (!isOver && !this.#nothingWaited) return yield* this.#finish(end, signal);
+    const pending = await this.#pending();
+    if (pending !== null) {
+      const key = this.#unheard?.key;
+      const end = yield* this.#turn({ resume: true, ...(key === undefined ? {} : { key }) }, signal);
+      const isNext = this.#nothingWaited || (isBehind(end, pending) && signal?.aborted !== true);
+      if (isNext || isFinal(end, pending)) await this.#forget();
+      if (!isNext) return yield* this.#finish(end, signal);
       this.#usage = end.usage;
     }
-    yield* this.#finish(yield* this.#turn(this.#input(), signal), signal);
+    yield* this.#finish(yield* this.#begin(this.#input(), signal), signal);
   }
 
-  /** What is to go on before the message is said; null: nothing. `isOver`: the message is another one, and comes after it. */
-  async #waiting(): Promise<{ readonly isOver: boolean; readonly hasResults: boolean } | null> {
+  /** null: nothing is to go on. */
+  async #pending(): Promise<Pending | null> {
     const { conversations } = this.ports;
     const { message, results } = this.request;
     const found = await conversations.find(this.threadId);
-    if (found === null || found.state === 'idle') return null; // one that runs may be of a process that has just ended: it is waited for
-    const isOver = message !== null && message.text !== (await this.#lastText());
+    if (found === null) return null;
+    this.#unheard = await this.#waitingTurns.find(this.threadId);
+    const hasEnded = found.state === 'idle';
+    if (hasEnded && this.#unheard === null) return null; // one that runs may be of a process that has just ended: it is waited for
+    const isSame = async () =>
+      this.#unheard === null ? message?.text === (await this.#lastText()) : messageDigest(message) === this.#unheard.message;
+    const isOver = message !== null && !(await isSame());
     const hasResults = Object.keys(results).some((id) => threadOfCall(id) === this.threadId);
     const isOpen = (await conversations.questions({ threadId: this.threadId })).length > 0;
-    return isOpen && isOver && !hasResults ? null : { isOver, hasResults };
+    return isOpen && isOver && !hasResults ? null : { isOver, hasResults, hasEnded };
   }
 
   /** What the user said last in the thread. */
@@ -101,9 +121,26 @@ export class ProgramTurn {
     throw new PithError('usage', 'nothing waits for these results', { cure: 'send a message of the user' });
   }
 
+  /** A new turn. Where it ends with a question its key is kept. */
+  async *#begin(
+    what: Pick<TurnRequest, 'input' | 'attachments' | 'history'>,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<ProgramEvent, ProgramEnd, undefined> {
+    const key = ulid(this.ports.clock.now());
+    await this.#forget(); // it has taken the place of that turn
+    const end = yield* this.#turn({ ...what, key }, signal);
+    if (end.reason === 'approval') await this.#waitingTurns.keep(this.threadId, { key, message: messageDigest(this.request.message) });
+    return end;
+  }
+
+  async #forget(): Promise<void> {
+    if (this.#unheard !== null) await this.#waitingTurns.forget(this.threadId);
+    this.#unheard = null;
+  }
+
   /** One turn to its end, which is returned. */
   async *#turn(
-    what: Pick<TurnRequest, 'input' | 'attachments' | 'history' | 'resume'>,
+    what: Pick<TurnRequest, 'input' | 'attachments' | 'history' | 'resume' | 'key'>,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<ProgramEvent, ProgramEnd, undefined> {
     const { spec, by, channelId } = this.request;
@@ -111,8 +148,13 @@ export class ProgramTurn {
     const events = new ProgramEvents(this.calls, this.request.tools);
     this.calls.forget();
     this.#held = [];
+    let hasBegun = false;
     for await (const event of this.ports.agents.run(request, signal)) {
-      if (event.type === 'turn-end') return events.end(event);
+      hasBegun ||= event.type === 'turn-start';
+      if (event.type === 'turn-end') {
+        const isBusy = what.resume === true && !hasBegun && event.error?.code === 'thread_busy' && signal?.aborted !== true;
+        return isBusy ? yield* this.#turn(what, signal) : events.end(event); // another process goes on with it: it is waited for
+      }
       if (event.type === 'notice' && event.code === 'nothing_to_resume') {
         this.#nothingWaited = true;
         continue;
@@ -140,7 +182,7 @@ export class ProgramTurn {
         break;
       }
       this.#usage = end.usage;
-      end = this.#counted(yield* this.#turn({ input: answerQuestion(found.problems) }, signal));
+      end = this.#counted(yield* this.#begin({ input: answerQuestion(found.problems) }, signal));
     }
     yield end;
   }
@@ -150,6 +192,18 @@ export class ProgramTurn {
     const { inputTokens, outputTokens } = this.#usage;
     return { ...end, usage: { inputTokens: inputTokens + end.usage.inputTokens, outputTokens: outputTokens + end.usage.outputTokens } };
   }
+}
+
+/** The message of the program comes after this end. */
+function isBehind({ reason }: ProgramEnd, { isOver, hasResults, hasEnded }: Pending): boolean {
+  if (!isOver || reason === 'approval') return false;
+  return reason === 'calls' ? !hasResults : reason === 'done' || hasEnded;
+}
+
+/** A request that is repeated is to get this end no second time. What failed or was stopped is tried again. */
+function isFinal({ reason, error }: ProgramEnd, { hasEnded }: Pending): boolean {
+  if (reason === 'error') return error?.code === 'interrupted';
+  return reason === 'aborted' ? hasEnded : reason !== 'approval' && reason !== 'calls';
 }
 
 const WINDOW = 50;

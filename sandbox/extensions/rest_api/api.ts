@@ -13,6 +13,7 @@ import { QueuedMessages } from './conversations/queued-messages.ts';
 import { TurnEnds } from './conversations/turn-ends.ts';
 import { threadRoutes } from './conversations/threads.ts';
 import { OwnedThreads } from './conversations/owned-threads.ts';
+import { UsedKeys } from './conversations/used-keys.ts';
 import { meRoute } from './me.ts';
 import { RepeatedRequests } from './repeated-requests.ts';
 import type { ApiRoute } from './route.ts';
@@ -37,7 +38,7 @@ export class Api {
     this.#notices = new Notices(tables, context.clock, this.#feed);
     this.#repeated = new RepeatedRequests(tables, context.clock);
     const users = context.use(HttpUsers);
-    const ports = { context, conversations, users, turns, threads, ends };
+    const ports = { context, conversations, users, turns, threads, ends, keys: new UsedKeys(tables) };
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),

@@ -26,7 +26,7 @@ export class RepeatedRequests {
       const known = await this.tables.first((db) =>
         db.selectFrom('rest_api__answers').select(['digest', 'answer']).where('request', '=', name).where('at', '>=', since),
       );
-      if (known !== null) return known.digest === digest ? (JSON.parse(known.answer) as RouteAnswer) : OTHER;
+      if (known !== null) return known.digest === digest ? (JSON.parse(known.answer) as RouteAnswer) : KEY_USED;
       const answer = await act(request);
       if (answer.status >= 400 || answer.body !== undefined) return answer;
       const row = { request: name, digest, answer: JSON.stringify(answer), at: this.clock.now() };
@@ -42,7 +42,7 @@ export class RepeatedRequests {
   }
 }
 
-const OTHER: RouteAnswer = {
+export const KEY_USED: RouteAnswer = {
   status: 422,
   json: { error: { code: 'key_used', message: 'this Idempotency-Key was used for another request', cure: 'take a new one' } },
 };

@@ -127,6 +127,21 @@ describe('W23 AG-UI', () => {
     expect(JSON.stringify(served.model.requests.at(-1)?.messages)).toContain('a person did not approve it');
   });
 
+  it('W6 W23 where the answer came from elsewhere and the turn has gone on, the next run is told its answer, and nothing runs again', async () => {
+    const served = await servedAgents(CHANGE, { only: ['http', 'rest_api', 'program_turns', 'ag_ui'] });
+    const token = await served.token({ userId: 'ada', may: 'approve' });
+    const first = await runOf(served, token, { messages: [said('open it')] });
+    const { id } = (first.events.at(-1) as unknown as { outcome: { interrupts: readonly { id: string }[] } }).outcome.interrupts[0]!;
+    await served.request(`/api/approvals/${id}`, { method: 'POST', token, json: { answer: 'once' } });
+    await until(() => served.model.requests.length === 2);
+    const resume = [{ interruptId: id, status: 'resolved' as const, payload: { approved: true } }];
+    const next = await runOf(served, token, { messages: [said('open it')], resume });
+    expect(next.events).toContainEqual(
+      expect.objectContaining({ type: EventType.TEXT_MESSAGE_CONTENT, delta: expect.stringContaining('Done.') }),
+    );
+    expect(next.events.at(-1)).toMatchObject({ outcome: { type: 'success' } });
+  });
+
   it('W23 what cannot begin has a status, what fails on the way an event, and a reader that leaves ends the run', async () => {
     const served = await servedAgents([{ error: new Error('broken') }, { text: ['I am'], hang: true }]);
     const token = await served.token({ userId: 'ada' });

@@ -2,6 +2,7 @@ import { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { extensionFiles, skillFile } from '../../journeys/sandbox-files.ts';
+import { approve } from '../../answers.ts';
 import { connected, kernelWith } from './connected.ts';
 
 /** A tool that a person is asked about. */
@@ -203,6 +204,40 @@ describe('the MCP server', () => {
     await pith.kernel.approvals.answer(approvals[0]!, { answer: 'once', by: 'local' });
     const again = await connected(pith);
     expect(await again.call('delegate_task', { thread })).toMatchObject({ text: 'noted', structured: { reason: 'done', thread } });
+    expect(state.wrote).toBe(1);
+  });
+
+  it('W6 W22 where whoever answered has gone on with the task, the client is told its answer, over a restart, without a second run', async () => {
+    const state = globalThis as { wrote?: number };
+    state.wrote = 0;
+    const pith = await kernelWith([{ calls: [{ name: 'write_note', input: {} }] }, { text: 'noted' }], { files: NOTES });
+    const first = await connected(pith);
+    const asked = await first.call('delegate_task', { task: 'write it down' });
+    const { thread, approvals } = asked.structured as { readonly thread: string; readonly approvals: readonly string[] };
+    expect(await approve(pith, approvals[0]!)).toContain('noted');
+    await first.end();
+    await pith.restart();
+    const again = await connected(pith);
+    expect(await again.call('delegate_task', { thread })).toMatchObject({ text: 'noted', isError: false, structured: { reason: 'done' } });
+    expect(state.wrote).toBe(1);
+    expect(await again.call('delegate_task', { thread })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining('nothing in this thread is left to go on with'),
+    });
+  });
+
+  it('W22 a task that failed is tried again by a call without one: it goes on, and repeats no finished tool', async () => {
+    const state = globalThis as { wrote?: number };
+    state.wrote = 0;
+    const files = { ...NOTES, 'extensions/notes/main.ts': NOTES['extensions/notes/main.ts']!.replace('needsApproval: true,', '') };
+    const pith = await kernelWith([{ calls: [{ name: 'write_note', input: {} }] }, { error: new Error('broken') }, { text: 'noted' }], {
+      files,
+    });
+    const { call } = await connected(pith);
+    const failed = await call('delegate_task', { task: 'write it down' });
+    expect(failed).toMatchObject({ isError: true, structured: { reason: 'error' } });
+    const { thread } = failed.structured as { readonly thread: string };
+    expect(await call('delegate_task', { thread })).toMatchObject({ text: 'noted', structured: { reason: 'done', thread } });
     expect(state.wrote).toBe(1);
   });
 

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { approve } from '../../answers.ts';
+import { until } from '../../waiting.ts';
 import { clientOf, servedAgents } from './served-agents.ts';
 
 const said = (content: string) => ({ role: 'user' as const, content });
@@ -81,6 +83,39 @@ ways('W6 W20 a call that needs a person, over %s', (way) => {
   });
 });
 
+/** An answer that goes on with the turn at once, without its program. */
+type Answer = (served: Awaited<ReturnType<typeof servedAgents>>, id: string) => Promise<unknown>;
+const byCommand: Answer = ({ pith }, id) => approve(pith, id);
+const byRoute: Answer = async (served, id) => {
+  const token = await served.token({ userId: 'ada', may: 'approve' });
+  expect(await served.request(`/api/approvals/${id}`, { method: 'POST', token, json: { answer: 'once' } })).toMatchObject({ status: 200 });
+};
+
+/** With `/api` beside the interfaces for programs. */
+const withApi = (script: Parameters<typeof servedAgents>[0]) =>
+  servedAgents(script, { only: ['http', 'rest_api', 'program_turns', 'openai_api'] });
+
+async function isIdle({ pith }: Awaited<ReturnType<typeof servedAgents>>, threadId: string): Promise<boolean> {
+  return (await pith.kernel.threads.unfinished(threadId)) === null;
+}
+
+ways('W6 W20 a turn that somebody else has gone on with, over %s', (way) => {
+  it.each([
+    ['`pith approvals approve`', byCommand],
+    ['POST /api/approvals/{id}', byRoute],
+  ])('W6 after %s the next request is told the answer of that turn, also over a restart, and nothing runs again', async (_how, answer) => {
+    const served = await withApi(SCRIPT);
+    const first = await ask(way, served, 'open it', null);
+    await answer(served, first.approval!);
+    await until(() => isIdle(served, first.thread));
+    await served.restart();
+    const next = await ask(way, served, 'open it', first);
+    expect(next).toMatchObject({ thread: first.thread, text: 'Done.', finish: 'stop', approval: null });
+    await ask(way, served, 'count', next);
+    expect(JSON.stringify(served.model.requests.at(-1)?.messages.at(-1))).toContain('{\\"change\\":1,\\"note\\":1}');
+  });
+});
+
 describe('W6 W20 messages and questions', () => {
   it('W6 a message never approves: one that comes first takes the place of the turn, one that comes after the answer is said behind it', async () => {
     const served = await servedAgents([SCRIPT[0]!, { text: 'All right.' }, SCRIPT[0]!, { text: 'Done.' }, { text: 'You are welcome.' }]);
@@ -90,6 +125,24 @@ describe('W6 W20 messages and questions', () => {
     const second = await ask('chat', served, 'open it again', first);
     await served.pith.kernel.approvals.answer(second.approval!, { answer: 'once', by: 'ann' });
     expect((await ask('chat', served, 'thanks', second)).text).toBe('Done.\n\nYou are welcome.');
+  });
+
+  it('W6 another message after somebody else has gone on with the turn is told its answer, and then its own', async () => {
+    const served = await withApi([SCRIPT[0]!, { text: 'Done.' }, { text: 'You are welcome.' }]);
+    const first = await ask('chat', served, 'open it', null);
+    await byRoute(served, first.approval!);
+    await until(() => isIdle(served, first.thread));
+    expect((await ask('chat', served, 'thanks', first)).text).toBe('Done.\n\nYou are welcome.');
+  });
+
+  it('W6 a request whose turn fails after the answer goes on with it when it is repeated, and repeats no tool', async () => {
+    const served = await servedAgents([SCRIPT[0]!, { error: new Error('broken') }, { text: 'Done.' }, ...SCRIPT.slice(2)]);
+    const first = await ask('chat', served, 'open it', null);
+    await served.pith.kernel.approvals.answer(first.approval!, { answer: 'once', by: 'ann' });
+    await expect(ask('chat', served, 'open it', first)).rejects.toThrow(/500|502/u);
+    expect((await ask('chat', served, 'open it', first)).text).toBe('Done.');
+    await ask('chat', served, 'count', first);
+    expect(JSON.stringify(served.model.requests.at(-1)?.messages.at(-1))).toContain('{\\"change\\":1,\\"note\\":1}');
   });
 
   it('W6 a refusal is told to the agent, which goes on', async () => {

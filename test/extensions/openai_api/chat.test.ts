@@ -3,6 +3,7 @@ import type {
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions';
+import { PithError } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { png } from '../../fixtures/images.ts';
 import { until } from '../../waiting.ts';
@@ -276,6 +277,22 @@ describe('W20 chat completions', () => {
     }
     await openai.models.list();
     await expect(openai.models.list()).rejects.toMatchObject({ status: 429, type: 'rate_limit_error', code: 'limit_reached', param: null });
+  });
+
+  it('W3 W20 the log has the reason of a failure that the client is not told, of a stream too', async () => {
+    const served = await servedAgents([
+      { error: new PithError('odd', 'the first reason') },
+      { text: ['I am'], breakWith: new PithError('odd', 'the second reason') },
+    ]);
+    const openai = await clientOf(served);
+    const asked = { model: 'helper', messages: [said('x')] };
+    await expect(openai.chat.completions.create(asked)).rejects.toMatchObject({ status: 500 });
+    const streamed = async () => {
+      for await (const _ of await openai.chat.completions.create({ ...asked, stream: true })) continue;
+    };
+    await expect(streamed()).rejects.toThrow('something went wrong; the log of Pith says what');
+    await until(async () => (await served.log()).includes('the second reason'));
+    expect(await served.log()).toContain('the first reason');
   });
 
   it('W20 a program that leaves ends its turn here', async () => {

@@ -114,7 +114,12 @@ describe('conversations over HTTP', () => {
   });
 
   it('W17 a message that waits for its turn is said once, also where the server ends before', async () => {
-    const api = await apiKernel([{ text: ['so '], hang: true }, { text: 'the second answer' }, { text: 'the third' }]);
+    const api = await apiKernel([
+      { text: ['so '], hang: true },
+      { text: 'so it is' },
+      { text: 'the second answer' },
+      { text: 'the third' },
+    ]);
     const token = await api.token({ userId: 'ann' });
     const id = await api.thread(token);
     const say = (text: string, key?: string) =>
@@ -128,13 +133,13 @@ describe('conversations over HTTP', () => {
     };
     expect(await said()).toEqual(['go']);
     await api.restart();
-    await until(async () => api.model.requests.length === 3);
+    await until(async () => api.model.requests.length === 4);
     const idle = async () => ((await api.request(`/api/threads/${id}`, { token })).json as { live: unknown }).live === null;
     await until(idle);
     expect(await said()).toEqual(['go', 'and then', 'and last']);
     await api.restart(); // nothing waits any more
     await until(idle);
-    expect([await said(), api.model.requests.length]).toEqual([['go', 'and then', 'and last'], 3]);
+    expect([await said(), api.model.requests.length]).toEqual([['go', 'and then', 'and last'], 4]);
   });
 
   it('W17 draws the open step again: what is said so far, once', async () => {

@@ -114,8 +114,8 @@ describe('events over HTTP', () => {
     const stream = await api.events('/api/events', { token });
     await stream.next();
     const elsewhere = await testKernel({ sandbox: api.pith.sandbox, only: ['task_engine'], model: scriptedModel([]) });
-    const { exitCode } = await elsewhere.command('tasks submit count');
-    expect(exitCode).toBe(0);
+    const { code } = await elsewhere.command('tasks submit count');
+    expect(code).toBe(0);
     expect((await upTo(stream, ({ data }) => data['kind'] === 'job')).at(-1)?.data).toEqual({ kind: 'job', id: '' });
     await elsewhere.kernel.stop();
   });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { KeyedQueue } from '@pith/promises';
 import {
   type Conversations,
@@ -10,7 +11,7 @@ import {
   type TurnRequest,
 } from 'pith';
 import { type Frame, Outbox } from './outbox.ts';
-import type { AskedTurn, QueuedMessages } from './queued-messages.ts';
+import type { AskedTurn, KeptTurn, QueuedMessages } from './queued-messages.ts';
 import { serverEvent } from './server-events.ts';
 import type { TurnEnds } from './turn-ends.ts';
 
@@ -22,12 +23,19 @@ const HEARTBEAT_MS = 15_000;
 /** Of what a call has put out, for those who come later. */
 const MOST_OUTPUT = 64 * 1024;
 
+/** How often a message looks whether its thread is free, where nobody says so. */
+const LOOK_MS = 500;
+/** So often it finds that every question is answered, before it goes on with the turn itself. */
+const MOST_LOOKS = 10;
+
 type TurnEnd = Extract<TurnEvent, { type: 'turn-end' }>;
+
+const NEVER_BEGAN: TurnEnd = { type: 'turn-end', reason: 'aborted', text: '', usage: { inputTokens: 0, outputTokens: 0 } };
 
 /** What is drawn again for somebody who comes later: the events of the step that is open. `n`: of the last event. */
 interface LiveState {
   readonly turn: string | null;
-  /** `queued`: others work in the thread. */
+  /** `queued`: others work in the thread, or a question is open there. */
   readonly state: 'queued' | 'running';
   readonly n: number;
   readonly events: readonly TurnEvent[];
@@ -39,6 +47,8 @@ export class LiveTurn {
   turnId: string | null = null;
   /** Steps that have ended: what they said is kept. */
   steps = 0;
+  /** Until its thread is free. */
+  isWaiting = false;
   readonly #readers = new Set<Outbox>();
   #n = 0;
   #open: TurnEvent[] = [];
@@ -46,10 +56,8 @@ export class LiveTurn {
   #resolve!: (end: TurnEnd) => void;
 
   constructor(
-    readonly asked: AskedTurn,
+    readonly asked: Pick<AskedTurn, 'threadId' | 'userId' | 'key'>,
     private readonly isQueued: boolean,
-    /** Whether it is kept until it begins. */
-    readonly isKept: boolean,
   ) {
     this.ended = new Promise((resolve) => (this.#resolve = resolve));
   }
@@ -119,9 +127,11 @@ type Listener = (userId: string, frame: Frame) => void;
 /** The turns that this process runs for its clients, in each thread one after the other. */
 export class LiveTurns {
   readonly #threads = new Map<string, LiveTurn[]>();
-  readonly #queue = new KeyedQueue();
+  readonly #running = new KeyedQueue();
+  readonly #waiting = new KeyedQueue();
   readonly #stop = new AbortController();
   readonly #listeners = new Set<Listener>();
+  readonly #work = new Set<Promise<void>>();
 
   constructor(
     private readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'logger'>,
@@ -130,32 +140,59 @@ export class LiveTurns {
     private readonly ends: TurnEnds,
   ) {}
 
-  /** Begins a turn, or finds the one of its key. It waits for its place where the thread is busy, here or in another process, also over a restart. */
+  /**
+   * Begins a turn, or finds the one of its key. A message waits where the thread is busy, here or in another process, also over a restart; one
+   * that was sent before a question was asked waits until the turn that asked has ended. Rejects `limit_reached` where too many wait.
+   */
   async start(asked: AskedTurn): Promise<LiveTurn> {
-    const { threadId, input } = asked;
-    const isRunning = (await this.conversations.find(threadId))?.state === 'running';
+    const { threadId, userId, input } = asked;
+    const state = (await this.conversations.find(threadId))?.state;
+    const isAsked = (await this.conversations.questions({ threadId })).length > 0;
     const same = this.#same(asked);
     if (same !== null) return same;
-    const isBusy = isRunning || this.#queue.isBusy(threadId);
-    if (!isBusy || input === undefined) return this.#begin(asked, isBusy, false);
-    const kept = await this.queued.keep(asked);
-    return this.#same(kept) ?? this.#begin(kept, true, true);
+    const isBusy = state === 'running' || this.#running.isBusy(threadId) || (this.#waiting.isBusy(threadId) && !isAsked);
+    if (input === undefined) return this.#begin(asked, isBusy);
+    const key = asked.key ?? randomUUID();
+    if (!isBusy) return this.#begin({ ...asked, key }, false);
+    await this.queued.keep({ ...asked, key });
+    const kept = { threadId, userId, key }; // what it says is read when its time has come
+    return this.#same(kept) ?? (isAsked ? this.#beginKept(kept) : this.#wait(kept)); // a message after a question may take its place
   }
 
-  /** Goes on with what waited when a process ended, in each thread behind the turn that was cut off. */
+  /** Goes on with what ran and what waited when a process ended. */
   async restore(): Promise<void> {
-    for (const asked of await this.queued.all()) {
-      const { threadId, userId } = asked;
-      const conversation = this.of(threadId).length > 0 ? null : await this.conversations.find(threadId);
-      const isCutOff = conversation?.state === 'cut_off' || conversation?.state === 'running'; // the lease of a process that was killed goes on for a while
-      if (isCutOff) this.#begin({ agent: conversation.agentId, threadId, userId, resume: true }, true, false);
-      if (this.#same(asked) === null) this.#begin(asked, true, true);
+    for (const kept of await this.queued.all()) {
+      if (this.#same(kept) !== null) continue;
+      if (kept.resume) this.#beginKept(kept);
+      else this.#wait(kept);
     }
+  }
+
+  /** The messages that wait in a thread, the oldest first. */
+  async waiting(threadId: string): Promise<readonly { readonly key: string; readonly text: string }[]> {
+    const keys = this.of(threadId).flatMap(({ isWaiting, asked: { key } }) => (isWaiting && key !== undefined ? [key] : []));
+    const kept = await Promise.all(keys.map((key) => this.queued.find({ threadId, key })));
+    return keys.flatMap((key, at) => (kept[at] == null ? [] : [{ key, text: kept[at].input ?? '' }]));
+  }
+
+  /** Takes a message back. False: none of this key waits. */
+  async takeBack(threadId: string, key: string): Promise<boolean> {
+    const turn = this.of(threadId).find(({ isWaiting, asked }) => isWaiting && asked.key === key);
+    if (turn === undefined) return false;
+    turn.take(NEVER_BEGAN);
+    await this.queued.drop({ threadId, key });
+    return true;
   }
 
   /** Those of a thread that have not ended, the one that runs first. */
   of(threadId: string): readonly LiveTurn[] {
-    return (this.#threads.get(threadId) ?? []).filter(({ hasEnded }) => !hasEnded);
+    const open = (this.#threads.get(threadId) ?? []).filter(({ hasEnded }) => !hasEnded);
+    return [...open.filter(({ isWaiting }) => !isWaiting), ...open.filter(({ isWaiting }) => isWaiting)];
+  }
+
+  /** The one that runs or is about to; null: all wait. */
+  first(threadId: string): LiveTurn | null {
+    return this.of(threadId).find(({ isWaiting }) => !isWaiting) ?? null;
   }
 
   /** Each event of every turn, until the returned function is called. */
@@ -164,33 +201,104 @@ export class LiveTurns {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Ends all, as Ctrl-C does in a chat. */
-  stop(): void {
+  /** Ends all. What had begun goes on in the next process that serves, or once this extension has been loaded again. */
+  async stop(): Promise<void> {
     this.#stop.abort(new PithError('aborted', 'Pith stops'));
+    await Promise.all(this.#work);
   }
 
-  #begin(asked: AskedTurn, isQueued: boolean, isKept: boolean): LiveTurn {
-    const { threadId } = asked;
-    const turn = new LiveTurn(asked, isQueued, isKept);
-    this.#threads.set(threadId, [...(this.#threads.get(threadId) ?? []), turn]);
-    void this.#queue.run(threadId, () => this.#run(turn)).finally(() => this.#forget(turn));
+  #begin(asked: AskedTurn, isQueued: boolean): LiveTurn {
+    const turn = this.#added(asked, isQueued);
+    this.#track(turn, () => this.#run(turn, asked));
     return turn;
   }
 
-  #same({ threadId, key }: AskedTurn): LiveTurn | null {
+  #beginKept(kept: Omit<KeptTurn, 'resume'>): LiveTurn {
+    const turn = this.#added(kept, true);
+    this.#track(turn, () => this.#runKept(turn, kept));
+    return turn;
+  }
+
+  #wait(kept: Omit<KeptTurn, 'resume'>): LiveTurn {
+    const { threadId } = kept;
+    const turn = this.#added(kept, true);
+    turn.isWaiting = true;
+    this.#track(turn, () =>
+      this.#waiting.run(threadId, async () => {
+        await this.#freed(turn);
+        turn.isWaiting = false;
+        if (!turn.hasEnded) await this.#runKept(turn, kept);
+      }),
+    );
+    return turn;
+  }
+
+  #added({ threadId, userId, key }: Pick<AskedTurn, 'threadId' | 'userId' | 'key'>, isQueued: boolean): LiveTurn {
+    const turn = new LiveTurn({ threadId, userId, ...(key === undefined ? {} : { key }) }, isQueued);
+    this.#threads.set(threadId, [...(this.#threads.get(threadId) ?? []), turn]);
+    return turn;
+  }
+
+  #track(turn: LiveTurn, run: () => Promise<void>): void {
+    const work = run().catch((error: unknown) => {
+      this.context.logger.error('a turn could not be run', { threadId: turn.asked.threadId, reason: messageOf(error) });
+      if (!turn.hasEnded)
+        turn.take({ ...NEVER_BEGAN, reason: 'error', error: { code: 'internal', message: 'something went wrong; the log says what' } });
+    });
+    this.#work.add(work);
+    void work.finally(() => {
+      this.#work.delete(work);
+      this.#forget(turn);
+    });
+  }
+
+  #same({ threadId, key }: Pick<AskedTurn, 'threadId' | 'key'>): LiveTurn | null {
     return this.of(threadId).find((each) => key !== undefined && each.asked.key === key) ?? null;
   }
 
-  async #run(turn: LiveTurn): Promise<void> {
-    const request: TurnRequest = { ...turn.asked, channelId: CHANNEL_ID };
+  /** Until the turn before it has ended: what was said before a question does not answer it. A turn that nobody goes on with goes on here. */
+  async #freed(turn: LiveTurn): Promise<void> {
+    const { threadId, userId } = turn.asked;
+    for (let looks = 0; !turn.hasEnded && !this.#stop.signal.aborted;) {
+      const ahead = this.first(threadId);
+      if (ahead !== null) {
+        await Promise.race([ahead.ended, turn.ended]);
+        continue;
+      }
+      const found = await this.conversations.find(threadId);
+      const isOpen = (await this.conversations.questions({ threadId })).length > 0;
+      if (this.first(threadId) !== null) continue;
+      if (found === null || found.state === 'idle') return;
+      looks = found.state === 'awaiting_approval' && !isOpen ? looks + 1 : 0;
+      if (found.state === 'cut_off' || looks > MOST_LOOKS) this.#begin({ agent: found.agentId, threadId, userId, resume: true }, true);
+      else await this.context.clock.sleep(LOOK_MS, this.#stop.signal).catch(() => undefined); // stopped: the loop sees it
+    }
+  }
+
+  #runKept(turn: LiveTurn, kept: Pick<KeptTurn, 'threadId' | 'key'>): Promise<void> {
+    return this.#running.run(kept.threadId, async () => {
+      const asked = await this.queued.find(kept);
+      if (asked === null) turn.take(NEVER_BEGAN);
+      else await this.#events(turn, asked, () => this.#drop(kept));
+    });
+  }
+
+  #run(turn: LiveTurn, asked: AskedTurn): Promise<void> {
+    return this.#running.run(asked.threadId, () => this.#events(turn, asked));
+  }
+
+  /** `begun` is awaited once the thread has the message. */
+  async #events(turn: LiveTurn, asked: AskedTurn, begun: () => Promise<void> = async () => undefined): Promise<void> {
+    const request: TurnRequest = { ...asked, channelId: CHANNEL_ID };
     for (let isBusy = true; isBusy;) {
       isBusy = false;
       for await (const event of this.context.agents.run(request, this.#stop.signal)) {
-        isBusy = turn.turnId === null && event.type === 'turn-end' && event.error?.code === 'thread_busy' && !this.#stop.signal.aborted;
+        const isStopped = this.#stop.signal.aborted;
+        isBusy = turn.turnId === null && event.type === 'turn-end' && event.error?.code === 'thread_busy' && !isStopped;
         if (isBusy) break; // another process works there: it has waited for that already
-        const isBegun = event.type === 'turn-start' || (event.type === 'turn-end' && !this.#stop.signal.aborted);
-        if (turn.isKept && isBegun) await this.#drop(turn.asked);
-        if (event.type === 'turn-end') await this.#keep(turn, event);
+        if (event.type === 'turn-start' || (event.type === 'turn-end' && !isStopped)) await begun();
+        if (event.type === 'turn-end' && event.reason === 'aborted' && isStopped) await this.#keepBegun(turn, asked);
+        if (event.type === 'turn-end' && !isStopped) await this.#keep(turn, event);
         const frame = turn.take(event);
         for (const listener of this.#listeners) listener(turn.asked.userId, frame);
       }
@@ -207,10 +315,16 @@ export class LiveTurns {
     }
   }
 
+  /** A turn without a key cannot be found again: it is one that went on after an answer. */
+  async #keepBegun({ turnId }: LiveTurn, asked: AskedTurn): Promise<void> {
+    const { key } = asked;
+    if (turnId !== null && key !== undefined) await this.queued.keepBegun({ ...asked, key });
+  }
+
   /** The thread has it now. */
-  async #drop(asked: AskedTurn): Promise<void> {
+  async #drop(kept: Pick<KeptTurn, 'threadId' | 'key'>): Promise<void> {
     try {
-      await this.queued.drop(asked);
+      await this.queued.drop(kept);
     } catch (error) {
       this.context.logger.warn('a message that has begun is still kept as waiting', { reason: messageOf(error) });
     }

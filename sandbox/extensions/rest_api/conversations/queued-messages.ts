@@ -1,35 +1,87 @@
-import { randomUUID } from 'node:crypto';
-import type { TurnRequest } from 'pith';
+import { KeyedQueue } from '@pith/promises';
+import { PithError, type TurnRequest } from 'pith';
 import type { ApiTables } from './tables.ts';
 
 /** A turn that somebody asks for. */
 export type AskedTurn = Pick<TurnRequest, 'agent' | 'input' | 'attachments' | 'policy' | 'key' | 'resume'> &
   Readonly<Record<'threadId' | 'userId', string>>;
 
+type KeyedTurn = AskedTurn & { readonly key: string };
+
+/** What is kept, without what it says. `resume`: a turn goes on that had begun. */
+export type KeptTurn = Readonly<Record<'threadId' | 'userId' | 'key', string>> & { readonly resume: boolean };
+
+const MOST_IN_THREAD = 10;
+const MOST_OF_USER = 50;
+const MOST_BYTES_OF_USER = 64 * 1024 * 1024;
+
 /** What waits for its turn in a busy thread, so that the end of this process does not lose it. Its key makes one that has begun already no second turn. */
 export class QueuedMessages {
+  readonly #queue = new KeyedQueue();
+
   constructor(private readonly tables: ApiTables) {}
 
-  /** What is asked, with the key by which it is kept. */
-  async keep(asked: AskedTurn): Promise<AskedTurn & { readonly key: string }> {
-    const kept = { ...asked, key: asked.key ?? randomUUID() };
-    const { threadId: thread, key } = kept;
-    await this.tables.write((db) => [
-      db
-        .insertInto('rest_api__queued')
-        .values({ thread, key, asked: JSON.stringify(kept) })
-        .onConflict((each) => each.doNothing()),
-    ]);
-    return kept;
+  /** Rejects `limit_reached` where too much of the thread or the user waits. */
+  async keep(asked: KeyedTurn): Promise<void> {
+    const { threadId, userId } = asked;
+    await this.#queue.run(userId, async () => {
+      const row = await this.tables.first((db) =>
+        db
+          .selectFrom('rest_api__queued')
+          .select(({ fn, eb }) => [
+            fn.countAll().as('all'),
+            fn.sum(eb.fn('length', ['asked'])).as('bytes'),
+            fn.sum(eb.case().when('thread', '=', threadId).then(1).else(0).end()).as('here'),
+          ])
+          .where('user_id', '=', userId),
+      );
+      const size = JSON.stringify(asked).length;
+      if (Number(row?.here ?? 0) >= MOST_IN_THREAD) throw tooMany(`${MOST_IN_THREAD} messages wait in this conversation`);
+      if (Number(row?.all ?? 0) >= MOST_OF_USER) throw tooMany(`${MOST_OF_USER} messages of yours wait`);
+      if (Number(row?.bytes ?? 0) + size > MOST_BYTES_OF_USER) throw tooMany('your messages that wait are too large together');
+      await this.#write(asked);
+    });
   }
 
-  async drop({ threadId, key = '' }: AskedTurn): Promise<void> {
+  /** The turn had begun when its process was stopped: it goes on before all that waits. */
+  async keepBegun({ agent, threadId, userId, key }: KeyedTurn): Promise<void> {
+    await this.#write({ agent, threadId, userId, key, resume: true });
+  }
+
+  /** null: it was taken back, or has begun. */
+  async find({ threadId, key }: Pick<KeptTurn, 'threadId' | 'key'>): Promise<AskedTurn | null> {
+    const row = await this.tables.first((db) =>
+      db.selectFrom('rest_api__queued').select('asked').where('thread', '=', threadId).where('key', '=', key),
+    );
+    return row === null ? null : (JSON.parse(row.asked) as AskedTurn);
+  }
+
+  async drop({ threadId, key }: Pick<KeptTurn, 'threadId' | 'key'>): Promise<void> {
     await this.tables.write((db) => [db.deleteFrom('rest_api__queued').where('thread', '=', threadId).where('key', '=', key)]);
   }
 
-  /** Oldest first. */
-  async all(): Promise<readonly AskedTurn[]> {
-    const rows = await this.tables.all((db) => db.selectFrom('rest_api__queued').select('asked').orderBy('place'));
-    return rows.map(({ asked }) => JSON.parse(asked) as AskedTurn);
+  /** Turns that go on first, then what waits, the oldest first. */
+  async all(): Promise<readonly KeptTurn[]> {
+    const rows = await this.tables.all((db) =>
+      db.selectFrom('rest_api__queued').select(['thread', 'user_id', 'key', 'resumes']).orderBy('resumes', 'desc').orderBy('place'),
+    );
+    return rows.map(({ thread, user_id, key, resumes }) => ({ threadId: thread, userId: user_id, key, resume: resumes === 1 }));
   }
+
+  async #write(asked: KeyedTurn): Promise<void> {
+    const { threadId: thread, userId: user_id, key, resume = false } = asked;
+    await this.tables.write((db) => [
+      db
+        .insertInto('rest_api__queued')
+        .values({ thread, key, user_id, resumes: resume ? 1 : 0, asked: JSON.stringify(asked) })
+        .onConflict((each) => each.doNothing()),
+    ]);
+  }
+}
+
+function tooMany(what: string): PithError {
+  return new PithError('limit_reached', `this message was not taken: ${what} already`, {
+    retryable: true,
+    cure: 'wait for an answer, or take one back: DELETE /api/threads/{id}/waiting/{key}',
+  });
 }

@@ -23,7 +23,17 @@ interface Tables {
     readonly thread: string | null;
   };
   /** Messages that wait in busy threads, in the order in which they came. */
-  rest_api__queued: { readonly place?: number; readonly thread: string; readonly key: string; readonly asked: string };
+  rest_api__queued: {
+    readonly place?: number;
+    readonly thread: string;
+    readonly key: string;
+    readonly asked: string;
+    readonly user_id: string;
+    /** 1: the turn had begun. */
+    readonly resumes: number;
+  };
+  /** Keys of messages, and of what was said with each. */
+  rest_api__keys: { readonly thread: string; readonly key: string; readonly digest: string };
   /** Of threads whose last turn ended without an answer: how. */
   rest_api__ends: { readonly thread: string; readonly ended: string };
   /** Answers to requests with an `Idempotency-Key`. */
@@ -46,7 +56,13 @@ const MIGRATIONS: readonly Migration[] = [
     'CREATE INDEX rest_api__notices_user ON rest_api__notices (user_id, at)',
     'CREATE TABLE rest_api__queued (place integer PRIMARY KEY, thread text NOT NULL, key text NOT NULL, asked text NOT NULL, UNIQUE (thread, key))',
   ],
-  ['CREATE TABLE rest_api__ends (thread text PRIMARY KEY, ended text NOT NULL)'],
+  [
+    'CREATE TABLE rest_api__ends (thread text PRIMARY KEY, ended text NOT NULL)',
+    "ALTER TABLE rest_api__queued ADD COLUMN user_id text NOT NULL DEFAULT ''",
+    'ALTER TABLE rest_api__queued ADD COLUMN resumes integer NOT NULL DEFAULT 0',
+    "UPDATE rest_api__queued SET user_id = json_extract(asked, '$.userId')",
+    'CREATE TABLE rest_api__keys (thread text NOT NULL, key text NOT NULL, digest text NOT NULL, PRIMARY KEY (thread, key))',
+  ],
 ];
 
 /** How long what is kept between requests is kept. */

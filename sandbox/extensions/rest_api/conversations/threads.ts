@@ -12,10 +12,12 @@ import {
 } from 'pith';
 import type { HttpUsers, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
+import { KEY_USED } from '../repeated-requests.ts';
 import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.ts';
 import type { LiveTurn, LiveTurns } from './live-turns.ts';
 import type { TurnEnds } from './turn-ends.ts';
 import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
+import type { UsedKeys } from './used-keys.ts';
 import { streamed } from './server-events.ts';
 import {
   choiceShape,
@@ -37,6 +39,7 @@ export interface ThreadPorts {
   readonly turns: LiveTurns;
   readonly threads: OwnedThreads;
   readonly ends: TurnEnds;
+  readonly keys: UsedKeys;
 }
 
 type Messages = Awaited<ReturnType<Conversations['messages']>>;
@@ -162,7 +165,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
 }
 
 function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
-  const { users, conversations, turns, threads } = ports;
+  const { users, conversations, turns, threads, keys } = ports;
   const result = turnResultShape();
   return [
     apiRoute(
@@ -178,7 +181,9 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
       async (request) => {
         const { caller, params, body, headers } = request;
         const owned = await threads.of(params['id'] as string, caller);
-        const { text: input, attachments = [], model, effort, key = headers['idempotency-key'] } = body;
+        const { key = headers['idempotency-key'], ...message } = body;
+        if (key !== undefined && !(await keys.isFor(owned.id, key, plain(message)))) return KEY_USED;
+        const { text: input, attachments = [], model, effort } = message;
         const { id: agent } = await users.agent(body.agent ?? owned.conversation?.agentId, caller.role);
         const turn = await turns.start({
           agent,
@@ -203,7 +208,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
       async (request) => {
         const { caller, params, body } = request;
         const { id: threadId, agentId: agent } = await threads.begun(params['id'] as string, caller);
-        const running = turns.of(threadId)[0];
+        const running = turns.first(threadId);
         const policy = given({ policy: policyOf(body) });
         const turn = running ?? (await turns.start({ agent, threadId, userId: caller.userId, resume: true, ...policy }));
         return watched(ports, request, turn);
@@ -221,6 +226,35 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
       async ({ caller, params, signal }) => {
         const { id } = await threads.of(params['id'] as string, caller);
         return { status: 200, json: { state: await conversations.stop(id, caller.userId, signal) } };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'GET',
+        path: '/api/threads/{id}/waiting',
+        need: 'user',
+        summary: 'List the messages that wait in a conversation, the oldest first',
+        result: z.strictObject({ waiting: z.array(z.strictObject({ key: z.string(), text: z.string() })) }),
+      },
+      async ({ caller, params }) => {
+        const { id } = await threads.of(params['id'] as string, caller);
+        return { status: 200, json: plain({ waiting: await turns.waiting(id) }) };
+      },
+    ),
+    apiRoute(
+      {
+        method: 'DELETE',
+        path: '/api/threads/{id}/waiting/{key}',
+        need: 'user',
+        summary: 'Take back a message that waits in a conversation',
+      },
+      async ({ caller, params }) => {
+        const { id } = await threads.of(params['id'] as string, caller);
+        const key = params['key'] as string;
+        if (await turns.takeBack(id, key)) return { status: 204 };
+        throw new PithError('not_found', `there is no waiting message with the key '${key}'`, {
+          cure: 'list those that wait: GET /api/threads/{id}/waiting',
+        });
       },
     ),
   ];

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { gate, until } from '../../waiting.ts';
+import { apiKernel, type ApiKernel, isTurn, upTo } from './api-kernel.ts';
+
+const RISK = { calls: [{ name: 'risk', input: {} }] };
+
+/** A conversation of ann, whose token may answer. */
+async function conversation(api: ApiKernel) {
+  const token = await api.token({ userId: 'ann', may: 'approve' });
+  const id = await api.thread(token);
+  const path = `/api/threads/${id}`;
+  const read = async () =>
+    (await api.request(path, { token })).json as { thread: { state: string }; messages: { role: string; text: string }[]; live: unknown };
+  return {
+    token,
+    path,
+    say: (text: string, key?: string) =>
+      api.events(`${path}/messages`, { method: 'POST', token, json: { text, ...(key === undefined ? {} : { key }) } }),
+    read,
+    async said() {
+      return (await read()).messages.flatMap(({ role, text }) => (role === 'user' ? [text] : []));
+    },
+    isIdle: () =>
+      until(async () => {
+        const { thread, live } = await read();
+        return thread.state === 'idle' && live === null;
+      }),
+    async question() {
+      const { json } = await api.request('/api/approvals', { token });
+      return `/api/approvals/${(json as { approvals: { id: string }[] }).approvals[0]?.id}`;
+    },
+  };
+}
+
+describe('messages that wait', () => {
+  it('W6 W17 a message that was sent before a question waits for its answer, also over a restart, and answers nothing', async () => {
+    const asking = gate();
+    const api = await apiKernel([async () => (await asking.opened, RISK), { text: 'finished' }, { text: 'and that' }]);
+    const { token, say, said, read, isIdle, question } = await conversation(api);
+    const first = await say('go');
+    await upTo(first, isTurn('turn-start'));
+    expect(await (await say('and then')).next()).toMatchObject({ data: { state: 'queued' } });
+    asking.open();
+    await upTo(first, isTurn('turn-end'));
+    expect(await read()).toMatchObject({ thread: { state: 'awaiting_approval' }, live: { state: 'queued', waiting: 0 } });
+    await api.restart();
+    await until(async () => (await read()).live !== null); // it waits again
+    expect(await said()).toEqual(['go']);
+    expect(await api.request(await question(), { method: 'POST', token, json: { answer: 'once' } })).toMatchObject({
+      status: 200,
+      json: { continues: true },
+    });
+    await isIdle();
+    expect((await read()).messages.map(({ text }) => text)).toEqual(['go', '', '', 'finished', 'and then', 'and that']);
+  });
+
+  it('W6 W17 a message that was sent after the question takes its place, and what waited before comes behind it', async () => {
+    const asking = gate();
+    const api = await apiKernel([async () => (await asking.opened, RISK), { text: 'instead' }, { text: 'and that' }]);
+    const { say, said, isIdle } = await conversation(api);
+    const first = await say('go');
+    await upTo(first, isTurn('turn-start'));
+    await (await say('and then')).next();
+    asking.open();
+    await upTo(first, isTurn('turn-end'));
+    await upTo(await say('do this instead'), isTurn('turn-end'));
+    await isIdle();
+    expect(await said()).toEqual(['go', 'do this instead', 'and then']);
+    expect(JSON.stringify(api.model.requests[1]?.messages)).toContain('they wrote instead: do this instead');
+  });
+
+  it('W3 W17 ten messages wait in a conversation at most; one is taken back, which makes room', async () => {
+    const api = await apiKernel([{ text: ['so '], hang: true }]);
+    const { token, path, say } = await conversation(api);
+    await upTo(await say('go'), isTurn('turn-start'));
+    for (let count = 0; count < 10; count += 1)
+      expect(await (await say(`more ${count}`, `k${count}`)).next()).toMatchObject({ event: 'open' });
+    const refused = await api.request(`${path}/messages`, { method: 'POST', token, json: { text: 'too much' } });
+    expect(refused).toMatchObject({ status: 429, json: { error: { code: 'limit_reached' } } });
+    const waiting = async () => (await api.request(`${path}/waiting`, { token })).json;
+    expect(await waiting()).toMatchObject({
+      waiting: Array.from({ length: 10 }, (_, count) => ({ key: `k${count}`, text: `more ${count}` })),
+    });
+    const takeBack = () => api.request(`${path}/waiting/k3`, { method: 'DELETE', token });
+    expect([(await takeBack()).status, (await takeBack()).status]).toEqual([204, 404]);
+    expect(await (await say('one more', 'k10')).next()).toMatchObject({ data: { state: 'queued' } });
+    expect(JSON.stringify(await waiting())).not.toContain('more 3');
+  });
+
+  it('W21 a key that was used for another message is refused, in its conversation alone, also over a restart', async () => {
+    const api = await apiKernel([{ text: 'one' }, { text: 'other' }]);
+    const { token, path } = await conversation(api);
+    const other = await conversation(api);
+    const say = (to: string, as: string, text: string) =>
+      api.request(`${to}/messages`, { method: 'POST', token: as, json: { text, key: 'k' } });
+    expect(await say(path, token, 'go')).toMatchObject({ status: 200, json: { text: 'one' } });
+    expect(await say(path, token, 'go')).toMatchObject({ status: 200, json: { text: 'one' } });
+    await api.restart();
+    expect(await say(path, token, 'stay')).toMatchObject({ status: 422, json: { error: { code: 'key_used' } } });
+    expect(await say(other.path, other.token, 'stay')).toMatchObject({ status: 200, json: { text: 'other' } });
+  });
+
+  it('W17 a turn goes on when its extension is loaded again, repeats no finished tool, and is answered once', async () => {
+    const api = await apiKernel([{ calls: [{ name: 'act', input: {} }] }, { text: ['half '], hang: true }, { text: 'the whole' }]);
+    const { read, say, isIdle } = await conversation(api);
+    await say('go');
+    await until(() => api.model.requests.length === 2);
+    await api.pith.kernel.host.extensions.reload('rest_api');
+    await until(() => api.model.requests.length === 3);
+    await isIdle();
+    expect((await read()).messages.map(({ text }) => text)).toEqual(['go', '', '', 'half ', 'the whole']);
+    const sent = JSON.stringify(api.model.requests[2]?.messages);
+    expect([sent.split('did act').length, sent.includes('half ')]).toEqual([2, false]); // what broke off is said again
+  });
+});
