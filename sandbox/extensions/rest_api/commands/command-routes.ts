@@ -49,7 +49,8 @@ export class CommandRoutes {
     if (read !== null && (await this.#tagOf(read, { caller, params, signal })) !== wanted) return preconditionFailed();
     const { sandbox } = this.ports.use(Places);
     const { confirm = [] } = values as { readonly confirm?: readonly string[] };
-    const asked = { userId: caller.userId, workingDirectory: sandbox, confirmed: route.asks === true ? confirm : null };
+    const by = { userId: caller.userId, asAdmin: caller.may === 'admin' };
+    const asked = { by, workingDirectory: sandbox, confirmed: route.asks === true ? confirm : null };
     const outcome = await runCommand(command, commandInput(command, route, { params, values }), asked, signal);
     const hidden = answerOf(route, machinePathsHidden(this.ports)(outcome));
     const answer = route.written === undefined ? hidden : withWritten(hidden, answerOf(route, outcome), route.written);
