@@ -1,4 +1,5 @@
 import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, z } from 'pith';
+import { KeyedQueue } from '@pith/promises';
 import type { Route, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import { machinePathsHidden } from '../machine-paths.ts';
@@ -11,6 +12,9 @@ type Ports = Pick<ExtensionContext, 'find' | 'use' | 'logger'>;
 
 /** What a person can type, a program can ask: routes that are answered by the commands of the kernel and of extensions. No answer has a path of this machine. */
 export class CommandRoutes {
+  /** Of what they change: between the check of a tag and its change comes no other. */
+  readonly #changes = new KeyedQueue();
+
   constructor(private readonly ports: Ports) {}
 
   /** All of them. What a request may say is checked when it comes, so that a start loads no command. */
@@ -39,14 +43,20 @@ export class CommandRoutes {
     return COMMAND_ROUTES.some((each) => each.shownOnce === true && nameOf(each) === name);
   }
 
-  async answer({ route: name, caller, params, query, body, headers, signal }: ApiRequest): Promise<RouteAnswer> {
-    const route = COMMAND_ROUTES.find((each) => nameOf(each) === name);
+  async answer(request: ApiRequest): Promise<RouteAnswer> {
+    const route = COMMAND_ROUTES.find((each) => nameOf(each) === request.route);
+    const changed = route === undefined || route.method === 'GET' ? null : resourceOf(route);
+    if (changed === null) return this.#answer(route, request);
+    const wanted = request.headers['if-match'] ?? '*';
+    return this.#changes.run(JSON.stringify([nameOf(changed), request.params]), async () =>
+      wanted === '*' || wanted === (await this.#tagOf(changed, request)) ? this.#answer(route, request) : preconditionFailed(),
+    );
+  }
+
+  async #answer(route: CommandRoute | undefined, { caller, params, query, body, signal }: ApiRequest): Promise<RouteAnswer> {
     const command = route && (await this.#commands()).get(route.command);
     if (route === undefined || command === undefined) throw new PithError('not_found', 'there is nothing at this address');
     const values = checked(inputSchema(command, route), route.method === 'GET' ? query : body);
-    const wanted = route.method === 'GET' ? undefined : headers['if-match'];
-    const read = wanted === undefined || wanted === '*' ? null : resourceOf(route);
-    if (read !== null && (await this.#tagOf(read, { caller, params, signal })) !== wanted) return preconditionFailed();
     const { sandbox } = this.ports.use(Places);
     const { confirm = [] } = values as { readonly confirm?: readonly string[] };
     const by = { userId: caller.userId, asAdmin: caller.may === 'admin' };
@@ -54,22 +64,12 @@ export class CommandRoutes {
     const outcome = await runCommand(command, commandInput(command, route, { params, values }), asked, signal);
     const hidden = answerOf(route, machinePathsHidden(this.ports)(outcome));
     const answer = route.written === undefined ? hidden : withWritten(hidden, answerOf(route, outcome), route.written);
-    return TAGGED.has(route) ? { ...answer, headers: { etag: tagOf(answer.json) } } : answer;
+    return TAGGED.has(route) && Object.keys(values).length === 0 ? { ...answer, headers: { etag: tagOf(answer.json) } } : answer;
   }
 
-  /** As a GET of it answers now. */
-  async #tagOf(route: CommandRoute, asked: Pick<ApiRequest, 'caller' | 'params' | 'signal'>): Promise<string | undefined> {
-    const request = {
-      ...asked,
-      route: nameOf(route),
-      path: route.path,
-      query: {},
-      body: undefined,
-      headers: {},
-      bytes: NO_BYTES,
-      address: '',
-    };
-    return (await this.answer(request)).headers?.['etag'];
+  /** As a GET of it without a query answers now. What a query asks for has no tag: it may be less than what a change changes. */
+  async #tagOf(route: CommandRoute, request: ApiRequest): Promise<string | undefined> {
+    return (await this.#answer(route, { ...request, query: {} })).headers?.['etag'];
   }
 
   /** By path. A provider that fails is left out and logged. */
@@ -86,7 +86,6 @@ export class CommandRoutes {
   }
 }
 
-const NO_BYTES = new Uint8Array();
 const nameOf = ({ method, path }: CommandRoute): string => `${method} ${path}`;
 
 /**
