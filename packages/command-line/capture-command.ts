@@ -1,3 +1,4 @@
+import { actingUser } from './acting-user.ts';
 import { WrongUse, type CommandShape, type ParsedCommand } from './command-line.ts';
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined };
@@ -24,6 +25,8 @@ interface RunnableCommand extends CommandShape {
 interface CapturedInput extends Partial<ParsedCommand> {
   /** Default `local`. */
   readonly userId?: string;
+  /** As of `ActingUser`. */
+  readonly asAdmin?: boolean;
   /** The conversation that it is about. */
   readonly session?: { readonly threadId: string; readonly agentId: string };
   /** The base of relative paths; default: the process's own. */
@@ -55,7 +58,7 @@ export async function captureCommand(
   return { exitCode: exitCode ?? 0, values, text: lines.join('\n') };
 }
 
-function capturingIO(values: Json[], lines: string[], { userId = 'local', session, workingDirectory, answer }: CapturedInput) {
+function capturingIO(values: Json[], lines: string[], { userId = 'local', asAdmin, session, workingDirectory, answer }: CapturedInput) {
   const print = (text: string): void => void lines.push(text);
   return {
     print,
@@ -69,7 +72,7 @@ function capturingIO(values: Json[], lines: string[], { userId = 'local', sessio
     colour: false,
     columns: 80,
     workingDirectory: workingDirectory ?? process.cwd(),
-    userId,
+    ...actingUser({ userId, asAdmin }),
     ...(session === undefined ? {} : { session: { ...session, send: () => undefined } }), // nobody is there who would say it
   };
 }

@@ -1,3 +1,4 @@
+export { actingUser, type ActingUser } from './acting-user.ts';
 export { captureCommand, type CapturedCommand, type CommandSource } from './capture-command.ts';
 export {
   commandUsage,

@@ -1,4 +1,5 @@
-import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
+import { type CommandInput, PithError } from '../../contract/index.ts';
+import type { ActingUser } from '@pith/command-line';
 import { didYouMean, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { isAdmin } from '../../declarations/index.ts';
@@ -25,15 +26,18 @@ export function laneAndOwner(options: CommandInput['options']): { readonly lane?
   throw new PithError('usage', `--${empty} is empty`, { cure: `give ${empty === 'lane' ? 'a lane' : 'an owner'}, or leave it out` });
 }
 
-/** Whose jobs this person sees: everybody's as an administrator, else their own. */
-export function ownerSeenBy({ settings }: Kernel, { userId }: Pick<CommandIO, 'userId'>): Pick<Filter, 'owner'> {
-  return isAdmin(settings.admins, userId) ? {} : { owner: userId };
+/** Whose jobs somebody sees: everybody's as an administrator, else their own. */
+export function ownerSeenBy(
+  { settings }: Kernel,
+  { userId, asAdmin = isAdmin(settings.admins, userId) }: ActingUser,
+): Pick<Filter, 'owner'> {
+  return asAdmin ? {} : { owner: userId };
 }
 
 /** Rejects `job_unknown` with the nearest ids. */
-export async function jobOf(kernel: Kernel, id: string, io: Pick<CommandIO, 'userId'>): Promise<JobRow> {
+export async function jobOf(kernel: Kernel, id: string, by: ActingUser): Promise<JobRow> {
   const { store } = kernel.jobs;
-  const seen = ownerSeenBy(kernel, io);
+  const seen = ownerSeenBy(kernel, by);
   const found = await store.get(id);
   if (found && (seen.owner ?? found.owner) === found.owner) return found;
   const known = (await store.list({ ...seen, limit: 100 })).map((row) => row.id);

@@ -17,14 +17,16 @@ const INSTRUCTIONS =
 export async function serverFor(context: ExtensionContext, served: Served): Promise<McpServer> {
   const { McpServer, ProtocolError, ProtocolErrorCode } = await import('@modelcontextprotocol/server');
   const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+  const agent = () => context.agents.find(served.agent.id); // what it may read and do may change while a client is connected
   const [library] = context.find(SkillLibrary);
-  const shelf = library === undefined ? null : new SkillShelf(library, served.agent);
+  const shelf = library === undefined ? null : new SkillShelf(library, agent);
   const mcp = new McpServer(
     { name: 'pith', title: 'Pith', version: '1.0.0' },
     { ...(shelf !== null && { instructions: INSTRUCTIONS }), capabilities: { tools: { listChanged: true } } },
   );
   const { server } = mcp;
-  const tools = () => toolsOf({ context, served, shelf, saved: context.find(SavedSkills)[0] ?? null });
+  const tools = async () =>
+    toolsOf({ context, served: { ...served, agent: await agent() }, shelf, saved: context.find(SavedSkills)[0] ?? null });
 
   server.setRequestHandler('tools/list', async () => ({
     tools: (await tools()).map(({ name, description, inputSchema, isReadOnly }) => ({

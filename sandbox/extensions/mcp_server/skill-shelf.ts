@@ -12,12 +12,13 @@ const MOST_BYTES = 16 * 1024 * 1024;
 export class SkillShelf {
   constructor(
     private readonly library: SkillLibrary,
-    private readonly agent: AgentSpec,
+    /** As it is now. */
+    private readonly agent: () => Promise<AgentSpec>,
   ) {}
 
   /** Sorted by id. */
   async skills(): Promise<readonly SkillRecord[]> {
-    const { skills, agent } = await this.library.records({ agent: this.agent });
+    const { skills, agent } = await this.library.records({ agent: await this.agent() });
     const readable = new Set(agent?.readable);
     return skills.filter(({ id }) => readable.has(id));
   }
@@ -26,8 +27,8 @@ export class SkillShelf {
     return (await this.skills()).find((skill) => skill.id === id) ?? null;
   }
 
-  search(query: string, most: number, signal: AbortSignal): Promise<FoundSkills> {
-    return this.library.search(query, { k: most, agent: this.agent }, signal);
+  async search(query: string, most: number, signal: AbortSignal): Promise<FoundSkills> {
+    return this.library.search(query, { k: most, agent: await this.agent() }, signal);
   }
 
   /** What follows its frontmatter, and the names of its files; where it lies on this machine is nobody's business. */

@@ -54,9 +54,16 @@ export interface ExposedSkill {
   readonly inputSchema: Readonly<Record<string, JsonValue>>;
 }
 
+/** Somebody who asks. */
+export interface ActingUser {
+  readonly userId: string;
+  /** Whether they act as an administrator: over HTTP what their token may. Absent: the settings say whether the person may. */
+  readonly asAdmin?: boolean | undefined;
+}
+
 /** Who asks for a run of an exposed skill, and where. */
 export interface ExposedCall {
-  readonly userId: string;
+  readonly by: ActingUser;
   readonly channelId: string;
   readonly threadId: string;
   readonly inputs: Readonly<Record<string, JsonValue | undefined>>;
@@ -84,15 +91,15 @@ export interface SavedSkills {
   /** null: no skill is reached by this secret. */
   webhook(secret: string): Promise<WebhookSettings | null>;
   /** What a person changes of it: its owner, or an administrator. Rejects `not_found` and `not_allowed`. */
-  changeWebhook(reference: string, userId: string, change: WebhookChange): Promise<WebhookSettings & { readonly secret: string | null }>;
+  changeWebhook(reference: string, by: ActingUser, change: WebhookChange): Promise<WebhookSettings & { readonly secret: string | null }>;
   /** The id of a skill that this person may change. Rejects as `changeWebhook` does. */
-  idOf(reference: string, userId: string): Promise<string>;
+  idOf(reference: string, by: ActingUser): Promise<string>;
   /** Notes that what a skill keeps is encrypted from now on, or not. Rejects as `changeWebhook` does. */
-  changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void>;
+  changeEncryption(reference: string, by: ActingUser, isOn: boolean): Promise<void>;
   /** Queues a run as the skill's owner, for somebody who is no user. False: it was queued before. Rejects `input_invalid`. */
   startForOwner(skillId: string, started: StartedBy): Promise<boolean>;
   /** Skills that are exposed in a channel and that this person may run, by the names of their tools. */
-  exposed(userId: string, channelId: string): Promise<readonly ExposedSkill[]>;
+  exposed(by: ActingUser, channelId: string): Promise<readonly ExposedSkill[]>;
   /** Runs one of those and waits for its end; `skill` is its `owner/name`. Rejects `not_found`, `not_allowed` and `input_invalid`. */
   runExposed(skill: string, call: ExposedCall, signal?: AbortSignal): Promise<ToolResult>;
   /** What is to be delivered of a run to this target now; null: nothing is, whoever says so. */

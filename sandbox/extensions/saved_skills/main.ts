@@ -95,7 +95,7 @@ export default class SavedSkillsExtension implements ToolProvider, ServiceProvid
       isRun ? tools.includes(`${this.#context.id}/${toolNameOf(skill)}`) : isListedIn(skill, channelId),
     );
     if (meant.length === 0) return [];
-    const runnable = await this.#library.runnable(meant, await this.#library.person(userId));
+    const runnable = await this.#library.runnable(meant, await this.#library.person({ userId }));
     const turnTools = runnable.map(({ skill, inputs }) => ({ tool: toolNameOf(skill), inputSchema: inputJsonSchema(inputs) }));
     if (isRun) return turnTools;
     const sorted = turnTools.toSorted((one, other) => (one.tool < other.tool ? -1 : 1));

@@ -1,5 +1,14 @@
 import { PithError } from 'pith';
-import type { DueResult, ExposedCall, ExposedSkill, SavedSkills, StartedBy, WebhookChange, WebhookSettings } from './contract.ts';
+import type {
+  ActingUser,
+  DueResult,
+  ExposedCall,
+  ExposedSkill,
+  SavedSkills,
+  StartedBy,
+  WebhookChange,
+  WebhookSettings,
+} from './contract.ts';
 import { inputJsonSchema, withoutNamesOfHost } from './domain/inputs.ts';
 import { referenceOf, type SavedSkill } from './domain/saved-skill.ts';
 import type { Library } from './library/library.ts';
@@ -25,8 +34,8 @@ export class SavedForOthers implements SavedSkills {
     return found === null ? null : webhookOf(found.skill);
   }
 
-  async changeWebhook(reference: string, userId: string, change: WebhookChange) {
-    const person = await this.library.person(userId);
+  async changeWebhook(reference: string, by: ActingUser, change: WebhookChange) {
+    const person = await this.library.person(by);
     const { signatureForced, signatureRequired } = change;
     if (signatureForced !== undefined && !person.isAdmin)
       throw new PithError('not_allowed', 'only an administrator forces signatures on or leaves them to the owner', { cure: 'ask one' });
@@ -47,12 +56,12 @@ export class SavedForOthers implements SavedSkills {
     return { ...webhookOf(changed), secret: changed.webhook_secret };
   }
 
-  async idOf(reference: string, userId: string): Promise<string> {
-    return (await this.library.find(reference, await this.library.person(userId), 'edit')).skill.id;
+  async idOf(reference: string, by: ActingUser): Promise<string> {
+    return (await this.library.find(reference, await this.library.person(by), 'edit')).skill.id;
   }
 
-  async changeEncryption(reference: string, userId: string, isOn: boolean): Promise<void> {
-    const person = await this.library.person(userId);
+  async changeEncryption(reference: string, by: ActingUser, isOn: boolean): Promise<void> {
+    const person = await this.library.person(by);
     await this.library.govern(reference, person, 'edit', () => ({ encryption_enabled: isOn }));
   }
 
@@ -60,9 +69,9 @@ export class SavedForOthers implements SavedSkills {
     return this.library.startForOwner(skillId, started);
   }
 
-  async exposed(userId: string, channelId: string): Promise<readonly ExposedSkill[]> {
+  async exposed(by: ActingUser, channelId: string): Promise<readonly ExposedSkill[]> {
     if (!(await this.library.isUsed())) return [];
-    const person = await this.library.person(userId);
+    const person = await this.library.person(by);
     const meant = exposedTools(await this.library.skills.exposed()).tools.filter((skill) => isListedIn(skill, channelId));
     return (await this.library.runnable(meant, person)).map(({ skill, inputs }) => ({
       tool: toolNameOf(skill),
@@ -72,8 +81,8 @@ export class SavedForOthers implements SavedSkills {
     }));
   }
 
-  async runExposed(skill: string, { userId, channelId, threadId, inputs }: ExposedCall, signal = new AbortController().signal) {
-    const person = await this.library.person(userId);
+  async runExposed(skill: string, { by, channelId, threadId, inputs }: ExposedCall, signal = new AbortController().signal) {
+    const person = await this.library.person(by);
     const origin = { channelId, threadId, message: null };
     return runExposed(this, { skill, inputs: withoutNamesOfHost(inputs), origin, person }, signal);
   }

@@ -39,7 +39,7 @@ export function skillTools(ports: ToolPorts): readonly Tool[] {
       effect: 'read',
       permission: { authoring: 'anyone', safeToShare: true },
       async execute({ tag }, { turn }) {
-        const person = await ports.library.person(turn.userId);
+        const person = await ports.library.person(turn);
         const all = await ports.library.list(person, tag === undefined ? {} : { tag });
         const inReach = runOfTurn(ports, turn) === null ? all.filter((skill) => isListedIn(skill, turn.channelId)) : all;
         const runnable = await ports.library.runnable(inReach, person);
@@ -147,7 +147,7 @@ async function invoke(
   index = 0,
 ): Promise<ToolResult> {
   const { turn, signal } = about;
-  const person = await ports.library.person(turn.userId);
+  const person = await ports.library.person(turn);
   const given = withoutNamesOfHost(inputs);
   const parent = runOfTurn(ports, turn);
   if (parent === null && runOfThread(turn.threadId) !== null)
@@ -209,7 +209,7 @@ async function compose(
   const depth = parent.depth + 1;
   if (depth > ports.maxDepth)
     throw new PithError('limit_reached', `saved skills run each other ${ports.maxDepth} deep at most`, { cure: 'do it in this run' });
-  const person = await ports.library.person(userId);
+  const person = await ports.library.person({ userId });
   const { skill } = await ports.library.find(reference, person, 'run');
   const version = await ports.library.versionFor(skill, person);
   if (!sideBySide && !(await mayCompose(ports, parent.id, [id]))) throw new PithError('limit_reached', tooMany(ports));

@@ -1,12 +1,12 @@
 import { type Command, type CommandIO, type ExtensionContext, Permissions } from 'pith';
-import { localTime, PAGE_OPTIONS, pageOf } from '@pith/command-line';
+import { type ActingUser, localTime, PAGE_OPTIONS, pageOf } from '@pith/command-line';
 import type { ScheduleStore } from './schedule-store.ts';
 import { nextOf, type Schedule, scheduleView } from './schedule.ts';
 
 /** `pith tasks schedules …` and `/tasks schedules …`. */
 export function scheduleCommands(store: ScheduleStore, { clock, use }: Pick<ExtensionContext, 'clock' | 'use'>): readonly Command[] {
   /** null: an administrator, who sees everybody's. */
-  const whose = async ({ userId }: CommandIO) => ((await use(Permissions).isAdmin(userId)) ? null : userId);
+  const whose = async ({ userId, asAdmin }: ActingUser) => ((asAdmin ?? (await use(Permissions).isAdmin(userId))) ? null : userId);
   return [
     {
       path: 'tasks schedules list',

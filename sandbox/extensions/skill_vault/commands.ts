@@ -1,3 +1,4 @@
+import { actingUser } from '@pith/command-line';
 import { PithError, type Command, type CommandIO, type Remote } from 'pith';
 import type { SavedSkills } from 'pith/saved_skills';
 import type { Vault } from './vault.ts';
@@ -19,14 +20,14 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
         if (state !== 'on' && state !== 'off')
           throw new PithError('usage', `'${String(state)}' is neither on nor off`, { cure: 'write on or off' });
         const isOn = state === 'on';
-        const id = await skills().idOf(String(skill), io.userId);
+        const id = await skills().idOf(String(skill), actingUser(io));
         if (isOn) vault.requireKey();
         if (!(await agrees(isOn ? ON : OFF, options['yes'] === true, io))) {
           io.print('Nothing was changed');
           return 1;
         }
         await vault.switchTo(id, isOn); // first, because it needs the master key
-        await skills().changeEncryption(String(skill), io.userId, isOn);
+        await skills().changeEncryption(String(skill), actingUser(io), isOn);
         io.json({ ok: true, skill: String(skill), encrypted: isOn });
         io.print(`${String(skill)}: encryption is ${state}`);
         return 0;
@@ -51,7 +52,7 @@ export function vaultCommands(vault: Vault, skills: () => Remote<SavedSkills>): 
         if (isOfAll && isAccepted) throw misused('--accept is for one skill', `write: ${PATH} NAME --accept`);
         if (!isOfAll && typeof skill !== 'string')
           throw misused('the skill is missing', `write: ${PATH} NAME${isAccepted ? ' --accept' : ', or --master for the keys of all'}`);
-        const id = typeof skill === 'string' ? await skills().idOf(skill, io.userId) : null;
+        const id = typeof skill === 'string' ? await skills().idOf(skill, actingUser(io)) : null;
         vault.requireKey();
         if (id !== null && isAccepted) await vault.accept(id);
         const count = id === null ? await vault.rewrap() : await vault.rotate(id);

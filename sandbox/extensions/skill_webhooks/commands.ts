@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { actingUser } from '@pith/command-line';
 import { PithError, type Command, type CommandIO, type Remote } from 'pith';
 import type { SavedSkills, WebhookChange } from 'pith/saved_skills';
 import { printableLine } from '@pith/plain-text';
@@ -20,7 +21,7 @@ export interface WebhookCommandPorts {
 /** `pith saved webhook …` */
 export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): readonly Command[] {
   const changed = async (reference: string, change: WebhookChange, io: CommandIO) => {
-    const webhook = await skills().changeWebhook(reference, io.userId, change);
+    const webhook = await skills().changeWebhook(reference, actingUser(io), change);
     const address = webhook.secret === null ? null : `${url}${PREFIX}/${webhook.secret}`;
     return { ...webhook, address };
   };
@@ -107,7 +108,7 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
             },
           );
         if (check === true) {
-          await skills().idOf(String(skill), io.userId);
+          await skills().idOf(String(skill), actingUser(io));
           const admitted = ranges.map((each) => ({ range: each, ...(endsOf(each) ?? { first: each, last: each }) }));
           io.json({ admits: admitted.length === 0 ? 'all' : admitted });
           const lines = admitted.map(({ range: each, first, last }) => (first === last ? each : `${each}: from ${first} to ${last}`));
@@ -126,7 +127,7 @@ export function webhookCommands({ skills, keys, url }: WebhookCommandPorts): rea
       description: 'Make a new key that signs results of a saved skill; the old one is no longer used',
       arguments: [SKILL],
       async run({ arguments: { skill } }, io) {
-        const signingKey = await keys.renew(await skills().idOf(String(skill), io.userId));
+        const signingKey = await keys.renew(await skills().idOf(String(skill), actingUser(io)));
         io.json({ skill: String(skill), signing_key: signingKey });
         io.print(`Results of ${String(skill)} are signed with this key, shown only now: ${signingKey}`);
       },

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CommandProvider, Permissions, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
 import { WorkProvider, type RunningWork } from './contract.ts';
-import { AFTER, captureCommand, countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { type ActingUser, AFTER, captureCommand, countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import type { TaskService } from './task-service.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
 import { changeJson, taskIdFor, taskJson } from './view.ts';
@@ -15,7 +15,7 @@ type Ports = Pick<ExtensionContext, 'find' | 'use' | 'clock'>;
 /** `pith tasks …` and `/tasks …`: what a person does with tasks. They write; whoever serves sees it soon. */
 export function taskCommands(ports: Ports, service: TaskService): readonly Command[] {
   /** null: an administrator, who sees everybody's. */
-  const whose = async ({ userId }: CommandIO) => ((await ports.use(Permissions).isAdmin(userId)) ? null : userId);
+  const whose = async ({ userId, asAdmin }: ActingUser) => ((asAdmin ?? (await ports.use(Permissions).isAdmin(userId))) ? null : userId);
   const one = (
     path: string,
     description: string,

@@ -1,9 +1,11 @@
+import { writeFile } from 'node:fs/promises';
 import { Client, StreamableHTTPClientTransport, type ClientOptions } from '@modelcontextprotocol/client';
 import { SkillsClient } from '@modelcontextprotocol/client/ext/skills';
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { kernelCommands } from '../../../core/cli/index.ts';
 import { servedKernel, type ServedKernel } from '../http/served-kernel.ts';
+import { agentFile } from '../../journeys/sandbox-files.ts';
 import { FILES, ONLY } from './connected.ts';
 
 const PRESENT: ClientOptions = { versionNegotiation: { mode: { pin: '2026-07-28' } } };
@@ -60,6 +62,26 @@ describe('the MCP server over HTTP', () => {
     await expect(running).rejects.toThrow(/enough/u);
     await expect.poll(() => ends).toEqual(['done', 'aborted']);
   });
+
+  it.each([
+    ['2025-11-25', {}],
+    ['2026-07-28', PRESENT],
+  ] as const)(
+    'W5 W22 a connection of a client of %s offers and reads what its agent may now, not what it once might',
+    async (_version, options) => {
+      const here = await served();
+      const { client } = await clientOf(here, await here.token({ userId: 'ada' }), options);
+      const read = async () => textOf(await client.callTool({ name: 'read_skill', arguments: { skill_id: 'tea' } }));
+      const listed = async () => (await client.listResources()).resources.map(({ name }) => name);
+      expect([await read(), await listed()]).toEqual([expect.stringContaining('Boil water first.'), ['coffee', 'tea']]);
+      await writeFile(
+        `${here.pith.sandbox}/agents/main/manifest.yaml`,
+        agentFile('main', { uses_tools: ['skill_registry'], skills: { allow: ['coffee'] } }),
+      );
+      await here.pith.command(['extensions', 'reload', 'main']);
+      expect([await read(), await listed()]).toEqual([expect.stringContaining("there is no skill 'tea' here"), ['coffee']]);
+    },
+  );
 
   it('W22 needs a token, and the session and the thread of another person are as unknown as none', async () => {
     const model = scriptedModel([{ text: 'noted' }]);

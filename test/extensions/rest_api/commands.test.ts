@@ -95,6 +95,27 @@ describe('routes that commands answer', () => {
     expect((await api.request('/api/skills/letters', { token })).status).toBe(404);
   });
 
+  it('W21 of two who change the same thing with one tag at once, the first does; what a query asks for has no tag', async () => {
+    const api = await withCommands();
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    await api.post('/api/saved', token, { name: 'greet', text: SAVED });
+    for (const [path, method, bodies] of [
+      [
+        '/api/saved/local%2Fgreet',
+        'PATCH',
+        ['One.', 'Two.', 'Three.'].map((system_prompt) => ({ text: JSON.stringify({ system_prompt }) })),
+      ],
+      ['/api/settings', 'PATCH', ['low', 'medium', 'high'].map((effort) => ({ values: [`effort=${effort}`] }))],
+    ] as const) {
+      const tag = (await api.request(path, { token })).headers['etag'] ?? '';
+      const change = (json: JsonValue) => api.request(path, { method, token, json, headers: { 'if-match': tag } });
+      const statuses = (await Promise.all(bodies.map(change))).map(({ status }) => status);
+      expect([path, statuses.toSorted()]).toEqual([path, [200, 412, 412]]);
+    }
+    const { headers } = await api.request('/api/settings?id=rest_api', { token });
+    expect(headers['etag']).toBeUndefined();
+  });
+
   it('W12 W21 an uploaded archive is looked into and shown first, and installed once that is agreed to', async () => {
     const api = await withCommands();
     const token = await api.token({ role: 'admin', may: 'admin' });

@@ -1,5 +1,6 @@
 import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, type Remote, z } from 'pith';
 import { hiddenFolders } from '@pith/plain-text';
+import { KeyedQueue } from '@pith/promises';
 import type { Caller, HttpUsers, Route, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import type { ApiRequest } from '../route.ts';
@@ -13,6 +14,9 @@ type Ports = Pick<ExtensionContext, 'find' | 'use' | 'logger'>;
 
 /** What a person can type, a program can ask: routes that are answered by the commands of the kernel and of extensions. No answer has a path of this machine. */
 export class CommandRoutes {
+  /** Of what they change: between the check of a tag and its change comes no other. */
+  readonly #changes = new KeyedQueue();
+
   constructor(
     private readonly ports: Ports,
     private readonly users: Remote<HttpUsers>,
@@ -43,18 +47,25 @@ export class CommandRoutes {
     return COMMAND_ROUTES.some((each) => each.shownOnce === true && nameOf(each) === name);
   }
 
-  async answer({ route: name, caller, params, query, body, headers, signal }: ApiRequest): Promise<RouteAnswer> {
-    const route = COMMAND_ROUTES.find((each) => nameOf(each) === name);
+  async answer(request: ApiRequest): Promise<RouteAnswer> {
+    const route = COMMAND_ROUTES.find((each) => nameOf(each) === request.route);
+    const changed = route === undefined || route.method === 'GET' ? null : resourceOf(route);
+    if (changed === null) return this.#answer(route, request);
+    const wanted = request.headers['if-match'] ?? '*';
+    return this.#changes.run(JSON.stringify([nameOf(changed), request.params]), async () =>
+      wanted === '*' || wanted === (await this.#tagOf(changed, request)) ? this.#answer(route, request) : preconditionFailed(),
+    );
+  }
+
+  async #answer(route: CommandRoute | undefined, { caller, params, query, body, signal }: ApiRequest): Promise<RouteAnswer> {
     const command = route && (await this.#commands()).get(route.command);
     if (route === undefined || command === undefined) throw new PithError('not_found', 'there is nothing at this address');
     const given = checked(inputSchema(command, route), route.method === 'GET' ? query : body);
     const values = await this.#withAgent(given, route, caller);
-    const wanted = route.method === 'GET' ? undefined : headers['if-match'];
-    const read = wanted === undefined || wanted === '*' ? null : resourceOf(route);
-    if (read !== null && (await this.#tagOf(read, { caller, params, signal })) !== wanted) return preconditionFailed();
     const places = this.ports.use(Places);
     const { confirm = [] } = values as { readonly confirm?: readonly string[] };
-    const asked = { userId: caller.userId, workingDirectory: places.sandbox, confirmed: route.asks === true ? confirm : null };
+    const by = { userId: caller.userId, asAdmin: caller.may === 'admin' };
+    const asked = { by, workingDirectory: places.sandbox, confirmed: route.asks === true ? confirm : null };
     const page = askedPage(route, values);
     const input = commandInput(command, route, { params, values: { ...values, ...page?.options } });
     const outcome = await runCommand(command, input, asked, signal);
@@ -62,7 +73,8 @@ export class CommandRoutes {
     const hidden = page === null ? shown : { ...shown, json: page.of(shown.json) };
     const answer = route.written === undefined ? hidden : withWritten(hidden, answerOf(route, outcome), route.written);
     if (route.command === 'agents list') return { ...answer, json: await this.#reachable(answer.json, caller) };
-    return TAGGED.has(route) ? { ...answer, headers: { etag: tagOf(taggedIn(route, answer.json)) } } : answer;
+    const isWhole = Object.keys(given).length === 0;
+    return TAGGED.has(route) && isWhole ? { ...answer, headers: { etag: tagOf(taggedIn(route, answer.json)) } } : answer;
   }
 
   /** An agent that the caller does not reach is unknown. */
@@ -80,19 +92,9 @@ export class CommandRoutes {
     return rows.filter(({ id }) => ids.includes(String(id))).map((row) => ({ ...row, default: row['id'] === ids[0] }));
   }
 
-  /** As a GET of it answers now. */
-  async #tagOf(route: CommandRoute, asked: Pick<ApiRequest, 'caller' | 'params' | 'signal'>): Promise<string | undefined> {
-    const request = {
-      ...asked,
-      route: nameOf(route),
-      path: route.path,
-      query: {},
-      body: undefined,
-      headers: {},
-      bytes: NO_BYTES,
-      address: '',
-    };
-    return (await this.answer(request)).headers?.['etag'];
+  /** As a GET of it without a query answers now. What a query asks for has no tag: it may be less than what a change changes. */
+  async #tagOf(route: CommandRoute, request: ApiRequest): Promise<string | undefined> {
+    return (await this.#answer(route, { ...request, query: {} })).headers?.['etag'];
   }
 
   /** By path. A provider that fails is left out and logged. */
@@ -109,7 +111,6 @@ export class CommandRoutes {
   }
 }
 
-const NO_BYTES = new Uint8Array();
 const nameOf = ({ method, path }: CommandRoute): string => `${method} ${path}`;
 
 function stated({ method, path, need, list }: CommandRoute): Pick<Route, 'method' | 'path' | 'need' | 'result'> {

@@ -1,9 +1,9 @@
-import { captureCommand, type CapturedCommand } from '@pith/command-line';
+import { type ActingUser, captureCommand, type CapturedCommand } from '@pith/command-line';
 import { sha256 } from '@pith/plain-data';
 import type { Command, CommandInput } from 'pith';
 
 interface Asked {
-  readonly userId: string;
+  readonly by: ActingUser;
   /** Where relative paths in arguments begin. */
   readonly workingDirectory: string;
   /** null: the command asks nothing here. Else digests of what the caller has seen and agrees to. */
@@ -22,7 +22,7 @@ export interface CommandOutcome extends CapturedCommand {
 export async function runCommand(
   command: Command,
   input: CommandInput,
-  { userId, workingDirectory, confirmed }: Asked,
+  { by, workingDirectory, confirmed }: Asked,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   let question: CommandOutcome['question'] = null;
@@ -35,6 +35,6 @@ export async function runCommand(
   };
   const answer = confirmed === null ? {} : { answer: agreed };
   const source = { getCommands: () => [command] };
-  const done = await captureCommand(source, command.path, { ...input, userId, workingDirectory, ...answer }, signal);
+  const done = await captureCommand(source, command.path, { ...input, ...by, workingDirectory, ...answer }, signal);
   return { ...done, question };
 }

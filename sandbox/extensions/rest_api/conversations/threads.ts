@@ -1,4 +1,5 @@
 import { captureCommand } from '@pith/command-line';
+import { KeyedQueue } from '@pith/promises';
 import {
   codeOf,
   CommandProvider,
@@ -261,6 +262,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
 }
 
 function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonly ApiRoute[] {
+  const renames = new KeyedQueue();
   return [
     apiRoute(
       {
@@ -316,12 +318,15 @@ function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonl
         result: z.strictObject({ thread: threadShape() }),
       },
       async ({ caller, params, body: { title }, headers, signal }) => {
-        const found = await idle(threads.begun(params['id'] as string, caller), turns);
-        const wanted = headers['if-match'];
-        if (wanted !== undefined && wanted !== '*' && wanted !== tagOf(found.title)) return preconditionFailed();
-        await command(context, 'threads rename', { id: found.id, title: [title] }, { userId: caller.userId, signal });
-        const thread = shownThread(await threads.of(found.id, caller));
-        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread }) };
+        const id = params['id'] as string;
+        return renames.run(id, async () => {
+          const found = await idle(threads.begun(id, caller), turns);
+          const wanted = headers['if-match'];
+          if (wanted !== undefined && wanted !== '*' && wanted !== tagOf(found.title)) return preconditionFailed();
+          await command(context, 'threads rename', { id, title: [title] }, { userId: caller.userId, signal });
+          const thread = shownThread(await threads.of(id, caller));
+          return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread }) };
+        });
       },
     ),
     apiRoute(

@@ -51,7 +51,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         AFTER,
       ],
       async run({ options }, io) {
-        const person = await library.person(io.userId);
+        const person = await library.person(io);
         const skillId = options['skill'] === undefined ? {} : { skillId: (await library.find(String(options['skill']), person)).skill.id };
         const state = options['state'] === undefined ? {} : { state: stateOf(options['state']) };
         const whose = person.isAdmin ? {} : { userId: io.userId };
@@ -65,7 +65,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       path: 'runs lanes',
       description: 'List the lanes with their slots, and how many of your runs are in them; for administrators those of all',
       async run(_input, io) {
-        const { isAdmin, userId } = await library.person(io.userId);
+        const { isAdmin, userId } = await library.person(io);
         await library.ready();
         const open = await runs.openByLane(isAdmin ? undefined : userId);
         const { config } = library.context;
@@ -123,7 +123,7 @@ async function run(
   io: CommandIO,
   signal: AbortSignal,
 ): Promise<number> {
-  const person = await library.person(io.userId);
+  const person = await library.person(io);
   const { skill } = await library.find(String(words['skill']), person, 'run');
   const isDraft = options['draft'] === true;
   const { snapshot } = await library.versionFor(skill, person, isDraft);
@@ -195,7 +195,7 @@ function stateOf(value: unknown): RunState {
 /** A run that this person may look at: theirs, or for an administrator any. */
 async function named({ library, runs }: RunCommandPorts, { arguments: words }: CommandInput, io: CommandIO): Promise<Run> {
   const id = String(words['run']);
-  const person = await library.person(io.userId);
+  const person = await library.person(io);
   const found = await runs.byId(id.toUpperCase());
   if (found !== null && (person.isAdmin || found.userId === io.userId || found.actsAs === io.userId)) return found;
   throw new PithError('not_found', `there is no run '${id}'`, { cure: 'see: pith runs list' });

@@ -35,7 +35,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     arguments: [SKILL, ...(more.arguments ?? [])],
     ...(more.options === undefined ? {} : { options: more.options }),
     async run(input, io) {
-      const person = await library.person(io.userId);
+      const person = await library.person(io);
       const changed = await act(String(input.arguments['skill']), input, { io, person });
       if (changed === null) return 1;
       publish();
@@ -47,7 +47,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
   });
 
   const shown = async (input: CommandInput, io: CommandIO) => {
-    const { skill } = await library.find(String(input.arguments['skill']), await library.person(io.userId), 'show');
+    const { skill } = await library.find(String(input.arguments['skill']), await library.person(io), 'show');
     return { skill, versions: await library.skills.versions(skill.id) };
   };
 
@@ -68,7 +68,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
         ...PAGE_OPTIONS,
       ],
       async run({ options }, io) {
-        const person = await library.person(io.userId);
+        const person = await library.person(io);
         const tag = typeof options['tag'] === 'string' ? { tag: options['tag'] } : {};
         const found = await library.list(person, { ...tag, deprecated: options['deprecated'] === true });
         const all = pageOf(found, { options }, (name) => (skill) => skill.id === name || referenceOf(skill) === name);
@@ -95,7 +95,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       async run(input, io) {
         const { skill, versions } = await shown(input, io);
         const successor = await library.successorOf(skill);
-        const [runnable = null] = await library.runnable([skill], await library.person(io.userId));
+        const [runnable = null] = await library.runnable([skill], await library.person(io));
         io.json({
           ...skillJson(skill),
           successor,
@@ -130,7 +130,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       arguments: [{ name: 'name', description: 'Lower-case letters, digits, - and _', required: true }],
       options: [{ name: 'file', type: 'string', description: 'A skill.yml that describes it' }, TEXT],
       async run(input, io) {
-        const person = await library.person(io.userId);
+        const person = await library.person(io);
         const file = await contentOf(input, io, null);
         if (file === null) return 1;
         const { name: _, ...content } = file;
@@ -158,7 +158,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       arguments: [SKILL],
       options: [{ name: 'yes', type: 'boolean', description: 'Do not ask' }],
       async run(input, io) {
-        const person = await library.person(io.userId);
+        const person = await library.person(io);
         const reference = String(input.arguments['skill']);
         const { skill } = await library.deletable(reference, person);
         if (!(await agrees(`Delete ${referenceOf(skill)} with all its versions?`, input.options['yes'] === true, io))) {

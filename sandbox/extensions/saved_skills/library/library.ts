@@ -15,6 +15,7 @@ import {
 } from 'pith';
 import path from 'node:path';
 import type { Config } from '../config.ts';
+import type { ActingUser } from '../contract.ts';
 import { didYouMean } from '@pith/plain-text';
 import { monotonicFactory } from 'ulid';
 import { boundsOf, type Bounds, isOwner, maySee, runsPinned, verdictOn, type Person, type Verb } from '../domain/permissions.ts';
@@ -88,8 +89,8 @@ export class Library {
     return (this.#isUsed = found !== null);
   }
 
-  async person(userId: string): Promise<Person> {
-    return { userId, isAdmin: await this.context.use(Permissions).isAdmin(userId) };
+  async person({ userId, asAdmin }: ActingUser): Promise<Person> {
+    return { userId, isAdmin: asAdmin ?? (await this.context.use(Permissions).isAdmin(userId)) };
   }
 
   /** The skill that a person means by `owner/name` or a name: their own, one that ships, the only other one that they may see. */
@@ -298,7 +299,7 @@ export class Library {
   /** A run as the owner, where nobody with a name asks for it. */
   async #ownersRun(skill: SavedSkill, asked: Omit<Asked, 'origin'>): Promise<NewRun> {
     const owner = ownerOf(skill);
-    const as = { origin: NO_ORIGIN, userId: owner, actsAs: owner, by: await this.person(owner) };
+    const as = { origin: NO_ORIGIN, userId: owner, actsAs: owner, by: await this.person({ userId: owner }) };
     return this.newRun(skill, await this.versionOfOwner(skill), { ...asked, ...as });
   }
 
@@ -397,7 +398,7 @@ export class Library {
     for (const other of await this.skills.all()) {
       if (other.id === skill.id) continue;
       const { owner_id, pinned_version_id } = other;
-      if (owner_id !== null && verdictOn('run', skill, await this.person(owner_id)) !== 'yes') continue;
+      if (owner_id !== null && verdictOn('run', skill, await this.person({ userId: owner_id })) !== 'yes') continue;
       const pinned = pinned_version_id === null ? null : await unlessDamaged(this.skills.version(other.id, pinned_version_id));
       if ([other, pinned?.snapshot].some((text) => text !== undefined && composes(text, skill))) found.push(other);
     }
