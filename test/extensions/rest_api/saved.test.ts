@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
+import { fakeClock } from 'pith/testing';
 import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
-import { gate, until } from '../../waiting.ts';
+import { gate, passing, until } from '../../waiting.ts';
 import { apiKernel } from './api-kernel.ts';
 
 const ONLY = ['http', 'rest_api', 'skill_registry', 'saved_skills', 'skill_webhooks', 'task_engine', 'scheduler'];
@@ -46,6 +47,30 @@ describe('saved skills over HTTP', () => {
     }
     expect((await api.request('/api/saved', { token: bob })).json).toEqual([]);
     expect((await api.request('/api/saved/ann%2Fgreet', { token: ann })).json).toMatchObject({ run_inputs: [{ name: 'city' }] });
+  });
+
+  it('W21 the tag of a saved skill stays while its timetable goes on by itself, and goes with what a person changes', async () => {
+    const clock = fakeClock();
+    const api = await apiKernel([{ text: 'Good day.' }], { only: ONLY, clock });
+    const token = await api.token({ userId: 'ann' });
+    const path = '/api/saved/ann%2Fgreet';
+    await api.request('/api/saved', { method: 'POST', token, json: { name: 'greet', text: TEXT } });
+    await api.request(`${path}/schedule`, { method: 'PUT', token, json: { cron: '*/5 * * * *' } });
+    const shown = await api.request(path, { token });
+    const { next_run_at: first } = shown.json as { readonly next_run_at: number };
+    const later = await passing(
+      clock,
+      async () => {
+        const again = await api.request(path, { token });
+        return (again.json as { readonly next_run_at: number }).next_run_at > first && again;
+      },
+      30_000,
+    );
+    const tag = shown.headers['etag'] ?? '';
+    expect(later.headers['etag']).toBe(tag);
+    const share = () =>
+      api.request(`${path}/visibility`, { method: 'PUT', token, json: { visibility: 'public' }, headers: { 'if-match': tag } });
+    expect([(await share()).status, (await share()).status]).toEqual([200, 412]);
   });
 
   it('W13 an input keeps its value whatever its name, that of an option of the command too', async () => {

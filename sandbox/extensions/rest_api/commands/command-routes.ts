@@ -56,7 +56,7 @@ export class CommandRoutes {
     const shown = answerOf(route, hiddenFolders(places)(outcome));
     const hidden = page === null ? shown : { ...shown, json: page.of(shown.json) };
     const answer = route.written === undefined ? hidden : withWritten(hidden, answerOf(route, outcome), route.written);
-    return TAGGED.has(route) ? { ...answer, headers: { etag: tagOf(answer.json) } } : answer;
+    return TAGGED.has(route) ? { ...answer, headers: { etag: tagOf(taggedIn(route, answer.json)) } } : answer;
   }
 
   /** As a GET of it answers now. */
@@ -113,6 +113,13 @@ function resourceOf({ method, path }: CommandRoute): CommandRoute | null {
 const TAGGED: ReadonlySet<CommandRoute> = new Set(
   COMMAND_ROUTES.flatMap((route) => (route.method === 'GET' ? [] : (resourceOf(route) ?? []))),
 );
+
+function taggedIn({ untagged = [] }: CommandRoute, shown: JsonValue | undefined): JsonValue | undefined {
+  if (untagged.length === 0) return shown;
+  return Object.fromEntries(
+    Object.entries(Object(shown) as Readonly<Record<string, JsonValue>>).filter(([name]) => !untagged.includes(name)),
+  );
+}
 
 function checked(schema: z.ZodObject, given: unknown): Readonly<Record<string, unknown>> {
   const read = schema.safeParse(given);

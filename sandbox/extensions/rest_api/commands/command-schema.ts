@@ -36,7 +36,12 @@ export function commandInput(
   given: { readonly params: Readonly<Record<string, string>>; readonly values: Readonly<Record<string, unknown>> },
 ): CommandInput {
   const { params, values } = given;
-  const said = (name: string) => params[name] ?? values[nameOf(name)];
+  const { above } = route;
+  const below = above === undefined ? null : above.replaceAll(/\{(\w+)\}/gu, (_, name: string) => params[name] ?? '');
+  const said = (name: string) => {
+    const value = params[name] ?? values[nameOf(name)];
+    return below === null || name !== 'values' ? value : (value as readonly string[]).map((each) => below + each);
+  };
   const entries = (list: readonly { readonly name: string }[] = []) =>
     list.flatMap(({ name }) => (said(name) === undefined ? [] : [[name, said(name)] as const]));
   const inputs = Object.entries((values['inputs'] ?? {}) as Readonly<Record<string, unknown>>);

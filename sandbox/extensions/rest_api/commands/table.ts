@@ -17,11 +17,17 @@ export interface CommandRoute {
   readonly list?: PagedList;
   /** Fields that a form sends back: what people wrote there stays as it is, paths too. */
   readonly written?: readonly string[];
+  /** Fields that change by themselves, or with something else: its tag leaves them out. */
+  readonly untagged?: readonly string[];
+  /** Begins each of its `values`, with the names of the path in it. */
+  readonly above?: string;
 }
 
 const YES = { yes: true };
 /** No caller names a file of this machine. */
 const NO_FILE = { file: false };
+/** Of settings: the line of each, which moves with others. */
+const OF_SETTINGS = { written: ['values'], untagged: ['set'] };
 
 /** Whoever is signed in. What it answers depends on who asks where the command says so: saved skills, runs, tasks and jobs have owners. */
 const USERS: readonly CommandRoute[] = [
@@ -47,6 +53,7 @@ const USERS: readonly CommandRoute[] = [
     command: 'saved show',
     need: 'user',
     written: ['description', 'system_prompt', 'input_schema', 'output_target'],
+    untagged: ['last_scheduled_run_at', 'next_run_at', 'next_runs'],
   },
   { method: 'PATCH', path: '/api/saved/{skill}', command: 'saved edit', need: 'user', fixed: NO_FILE },
   { method: 'GET', path: '/api/saved/{skill}/versions', command: 'saved versions', need: 'user' },
@@ -125,10 +132,11 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'POST', path: '/api/extensions/{id}/reload', command: 'extensions reload', need: 'admin' },
   { method: 'POST', path: '/api/extensions/{id}/rollback', command: 'extensions rollback', need: 'admin' },
   { method: 'POST', path: '/api/extensions/{id}/allow', command: 'extensions allow', need: 'admin', asks: true },
-  { method: 'GET', path: '/api/extensions/{id}/settings', command: 'settings', need: 'admin', written: ['values'] },
+  { method: 'GET', path: '/api/extensions/{id}/settings', command: 'settings', need: 'admin', ...OF_SETTINGS },
+  { method: 'PATCH', path: '/api/extensions/{id}/settings', command: 'settings set', need: 'admin', above: 'extensions.{id}.' },
   { method: 'GET', path: '/api/extensions/{name}/logs', command: 'logs', need: 'admin' },
   { method: 'GET', path: '/api/logs', command: 'logs', need: 'admin' },
-  { method: 'GET', path: '/api/settings', command: 'settings', need: 'admin', written: ['values'] },
+  { method: 'GET', path: '/api/settings', command: 'settings', need: 'admin', ...OF_SETTINGS },
   { method: 'PATCH', path: '/api/settings', command: 'settings set', need: 'admin' },
   { method: 'POST', path: '/api/restart', command: 'restart', need: 'admin' },
   { method: 'GET', path: '/api/mcp', command: 'mcp', need: 'admin' },

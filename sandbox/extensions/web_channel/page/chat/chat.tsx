@@ -108,7 +108,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
             What the model sees
           </button>
         )}
-        {thread.value !== null && pages.value.length > 0 && <ThreadActions thread={thread.value} />}
+        {thread.value !== null && pages.value.length > 0 && <ThreadActions thread={thread.value} tag={conversation.tag.value} />}
         <About conversation={conversation} figures={figures} />
         {isContextOpen.value && <ContextView threadId={id} />}
       </header>

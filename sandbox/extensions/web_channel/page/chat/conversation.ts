@@ -1,5 +1,5 @@
 import { batch, computed, signal } from '@preact/signals';
-import { ApiError, ask, beginTurn, read } from '../server/api.ts';
+import { ApiError, ask, beginTurn, read, readTagged } from '../server/api.ts';
 import { onEvent, type ServerEvent } from '../server/events.ts';
 import { appended, type Page, prepended } from './pages.ts';
 import type { Answer, Live, Message, Question, Thread, TurnEvent } from './shapes.ts';
@@ -22,6 +22,8 @@ const MOST_OUTPUT = 64 * 1024;
  */
 export class Conversation {
   readonly thread = signal<Thread | null>(null);
+  /** Of the title. */
+  readonly tag = signal<string | null>(null);
   /** The messages that are known, without a gap. */
   readonly pages = signal<readonly Page[]>([]);
   readonly live = signal<Live | null>(null);
@@ -157,12 +159,13 @@ export class Conversation {
       const last = this.pages.value.at(-1)?.at(-1)?.seq;
       const limit = last === undefined ? FIRST : MOST;
       try {
-        const [{ thread, messages, live }, { approvals }] = await Promise.all([
-          read<Opened>(`${this.#path}?limit=${limit}${last === undefined ? '' : `&after=${last}`}`),
+        const [{ value: opened, tag }, { approvals }] = await Promise.all([
+          readTagged<Opened>(`${this.#path}?limit=${limit}${last === undefined ? '' : `&after=${last}`}`),
           read<{ readonly approvals: readonly Question[] }>(`/api/approvals?thread=${encodeURIComponent(this.id)}`),
         ]);
+        const { thread, messages, live } = opened;
         batch(() => {
-          this.thread.value = thread;
+          [this.thread.value, this.tag.value] = [thread, tag];
           if (this.error.value?.status === 0) this.error.value = null; // it answers again
           if (last === undefined) this.hasOlder.value = messages.length >= limit / 2; // what the open step has kept is not among them
           this.pages.value = appended(

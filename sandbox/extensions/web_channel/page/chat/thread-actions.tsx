@@ -6,18 +6,27 @@ import type { ApiError } from '../server/api.ts';
 import type { Thread } from './shapes.ts';
 import { compactThread, deleteThread, renameThread, saveThread } from './thread-work.ts';
 
+interface ThreadActionsProps {
+  readonly thread: Thread;
+  /** Of its title. */
+  readonly tag: string | null;
+}
+
 /** What can be done with a conversation as a whole. */
-export function ThreadActions({ thread }: { readonly thread: Thread }): VNode {
+export function ThreadActions({ thread, tag }: ThreadActionsProps): VNode {
   const [error, setError] = useState<ApiError | null>(null);
   const [title, setTitle] = useState<string | null>(null);
+  /** Of the title that its person saw when they began to write another one, or were told of another one. */
+  const [seen, setSeen] = useState(tag);
   const act = async (work: () => Promise<unknown>): Promise<void> => {
     setError(null);
     await work().catch((wrong: unknown) => setError(wrong as ApiError));
   };
   const rename = (event: Event): void => {
     event.preventDefault();
+    setSeen(tag);
     void act(async () => {
-      await renameThread(thread.id, title ?? '');
+      await renameThread(thread.id, title ?? '', seen);
       setTitle(null);
     });
   };
@@ -26,7 +35,13 @@ export function ThreadActions({ thread }: { readonly thread: Thread }): VNode {
       <summary>More</summary>
       {title === null ? (
         <div class="row">
-          <button type="button" onClick={() => setTitle(thread.title)}>
+          <button
+            type="button"
+            onClick={() => {
+              setSeen(tag);
+              setTitle(thread.title);
+            }}
+          >
             Rename
           </button>
           <button type="button" onClick={() => void act(() => saveThread(thread.id))}>

@@ -4,7 +4,9 @@ import { ask, readText } from '../server/api.ts';
 
 const pathOf = (id: string): string => `/api/threads/${encodeURIComponent(id)}`;
 
-export const renameThread = (id: string, title: string): Promise<unknown> => ask('PATCH', pathOf(id), { title });
+/** `match`: only while its title has that tag. */
+export const renameThread = (id: string, title: string, match: string | null = null): Promise<unknown> =>
+  ask('PATCH', pathOf(id), { title }, match);
 
 export const compactThread = (id: string): Promise<unknown> => ask('POST', `${pathOf(id)}/compact`);
 

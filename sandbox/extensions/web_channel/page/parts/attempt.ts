@@ -8,8 +8,8 @@ interface Attempt {
   attempt(work: () => Promise<unknown>): Promise<boolean>;
 }
 
-/** For what a person asks the server to do. */
-export function useAttempt(): Attempt {
+/** For what a person asks the server to do. `again`: loads what it may have changed, whether it was done or refused. */
+export function useAttempt(again?: () => Promise<unknown>): Attempt {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
@@ -23,6 +23,7 @@ export function useAttempt(): Attempt {
       setError(error);
       return false;
     } finally {
+      await again?.();
       setBusy(false);
     }
   };

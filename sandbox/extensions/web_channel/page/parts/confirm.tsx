@@ -24,12 +24,17 @@ export function confirmed(text: string, shown = ''): Promise<boolean> {
   });
 }
 
-/** Changes something. What the server shows and asks first, the person is shown and asked; null: they said no. */
-export async function change<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body: object = {}): Promise<T | null> {
+export type ChangeMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/**
+ * Changes something, with `match` only while that is its tag. What the server shows and asks first, the person is shown and asked; null:
+ * they said no.
+ */
+export async function change<T>(method: ChangeMethod, path: string, body: object = {}, match: string | null = null): Promise<T | null> {
   const agreed: string[] = [];
   for (;;) {
     try {
-      return await ask<T>(method, path, agreed.length === 0 ? body : { ...body, confirm: agreed });
+      return await ask<T>(method, path, agreed.length === 0 ? body : { ...body, confirm: agreed }, match);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'confirmation_needed') throw error;
       const { shown, confirm } = error.answer as { readonly shown: string; readonly confirm: string };

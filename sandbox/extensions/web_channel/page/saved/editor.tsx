@@ -1,7 +1,8 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
+import { type Edited, Refused, useEdited, WhatYouWrote, type Written } from '../parts/conflict.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { followLink, goTo } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
@@ -9,8 +10,8 @@ import { type InputField, INPUT_TYPES, never, OUTPUT_KINDS, referenceOf, type Sa
 
 /** Saves a skill, or changes one. `reference`: that one; null: a new one. */
 export function Editor({ reference }: { readonly reference: string | null }): VNode {
-  const [loaded] = useLoaded<SavedSkill>(reference === null ? null : `/api/saved/${encodeURIComponent(reference)}`, never);
-  const { value, error } = loaded.value;
+  const edited = useEdited(useLoaded<SavedSkill>(reference === null ? null : `/api/saved/${encodeURIComponent(reference)}`, never), true);
+  const { value, error } = edited.base;
   if (reference !== null && value === null)
     return (
       <main class="view">
@@ -25,15 +26,18 @@ export function Editor({ reference }: { readonly reference: string | null }): VN
         </a>
       </p>
       <h1>{value === null ? 'Save a skill' : `Edit ${referenceOf(value)}`}</h1>
-      <Form skill={value} />
+      <Form key={edited.round} edited={edited} />
+      <WhatYouWrote texts={edited.written} />
     </main>
   );
 }
 
 const NEW: InputField = { name: '', description: '', type: 'string', required: false, default: null, choices: [] };
 
-function Form({ skill }: { readonly skill: SavedSkill | null }): VNode {
+function Form({ edited: { base, anew } }: { readonly edited: Edited<SavedSkill> }): VNode {
+  const { value: skill, tag } = base;
   const { error, isBusy, attempt } = useAttempt();
+  const form = useRef<HTMLFormElement>(null);
   const [inputs, setInputs] = useState<readonly InputField[]>(skill?.input_schema ?? []);
   const save = async (form: FormData): Promise<void> => {
     const said = (name: string): string => String(form.get(name) ?? '').trim();
@@ -49,11 +53,12 @@ function Form({ skill }: { readonly skill: SavedSkill | null }): VNode {
     const saved =
       skill === null
         ? await change<SavedSkill>('POST', '/api/saved', { name: said('name'), text })
-        : await change<SavedSkill>('PATCH', `/api/saved/${encodeURIComponent(referenceOf(skill))}`, { text });
+        : await change<SavedSkill>('PATCH', `/api/saved/${encodeURIComponent(referenceOf(skill))}`, { text }, tag);
     if (saved !== null) goTo(`/saved/${encodeURIComponent(referenceOf(saved))}`);
   };
   return (
     <form
+      ref={form}
       class="inputs"
       onSubmit={(event) => {
         event.preventDefault();
@@ -110,7 +115,7 @@ function Form({ skill }: { readonly skill: SavedSkill | null }): VNode {
           set={(changed) => setInputs(inputs.flatMap((each, index) => (index === at ? (changed === null ? [] : [changed]) : [each])))}
         />
       ))}
-      <Problem error={error} />
+      <Refused error={error} takeTheirs={() => void attempt(() => anew(form.current === null ? [] : writtenIn(form.current)))} />
       <div class="row">
         <button type="button" onClick={() => setInputs([...inputs, NEW])}>
           Add an input
@@ -181,6 +186,17 @@ function InputRow({ input, number, set }: InputRowProps): VNode {
       </button>
     </div>
   );
+}
+
+/** What was written over what the form began with, by the labels of its fields, and what was chosen. */
+function writtenIn(form: HTMLFormElement): readonly Written[] {
+  const boxes = form.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>(
+    'input:not([type=checkbox]), textarea, select',
+  );
+  return [...boxes].flatMap((box) => {
+    if ('defaultValue' in box && box.value === box.defaultValue) return [];
+    return [{ field: box.labels?.[0]?.textContent ?? box.ariaLabel ?? box.name, text: box.value }];
+  });
 }
 
 /** The server shows no more than the beginning of the address of a webhook: what nobody changed is not sent back. */

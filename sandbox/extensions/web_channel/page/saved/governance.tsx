@@ -1,24 +1,25 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
-import { change, confirmed } from '../parts/confirm.tsx';
+import { type ChangeMethod, confirmed } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { goTo } from '../router.ts';
+import type { Loading } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
 import { referenceOf, type WholeSavedSkill } from './saved-skill.ts';
 
 export interface OfSavedSkill {
   readonly skill: WholeSavedSkill;
-  /** Its path below `/api`. */
-  readonly path: string;
-  again(): void;
+  readonly loading: Loading<WholeSavedSkill>;
+  /** Changes what is at this place below it, unless the skill has another tag now than the one that is shown; null: the person said no. */
+  change<T>(method: ChangeMethod, place: string, body?: object, tag?: string | null): Promise<T | null>;
 }
 
 /** Who may see and run a saved skill, which version others run, when it runs by itself, and how it goes. */
-export function Governance({ skill, path, again }: OfSavedSkill): VNode {
-  const { error, isBusy, attempt } = useAttempt();
+export function Governance({ skill, change, loading: [, again] }: OfSavedSkill): VNode {
+  const { error, isBusy, attempt } = useAttempt(again);
   const [visibility, setVisibility] = useState(skill.visibility);
-  const act = (work: () => Promise<unknown>): void => void attempt(work).then((isDone) => isDone && again());
+  const act = (work: () => Promise<unknown>): void => void attempt(work);
   const submit = (work: (form: FormData) => Promise<unknown>) => (event: SubmitEvent) => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
@@ -27,7 +28,7 @@ export function Governance({ skill, path, again }: OfSavedSkill): VNode {
   const said = (form: FormData, name: string): string => String(form.get(name) ?? '').trim();
   const remove = async (): Promise<void> => {
     if (!(await confirmed(`Delete ${referenceOf(skill)} with all its versions?`))) return;
-    await change('DELETE', path);
+    await change('DELETE', '');
     goTo('/saved');
   };
   const isAdmin = isAdministrator();
@@ -37,7 +38,7 @@ export function Governance({ skill, path, again }: OfSavedSkill): VNode {
       <form
         class="row"
         onSubmit={submit((form) =>
-          change('PUT', `${path}/visibility`, { visibility, ...(visibility === 'shared' ? withUsers(said(form, 'with')) : {}) }),
+          change('PUT', '/visibility', { visibility, ...(visibility === 'shared' ? withUsers(said(form, 'with')) : {}) }),
         )}
       >
         <label for="visibility">Seen and run by</label>
@@ -54,7 +55,7 @@ export function Governance({ skill, path, again }: OfSavedSkill): VNode {
         </button>
       </form>
       {isAdmin && (
-        <form class="row" onSubmit={submit((form) => change('PUT', `${path}/pin`, { version: said(form, 'version') }))}>
+        <form class="row" onSubmit={submit((form) => change('PUT', '/pin', { version: said(form, 'version') }))}>
           <label for="version">Others run version</label>
           <select id="version" name="version">
             {skill.versions.map(({ id, number, version }) => (
@@ -67,7 +68,7 @@ export function Governance({ skill, path, again }: OfSavedSkill): VNode {
             Pin
           </button>
           {skill.pinned_version_id !== null && (
-            <button type="button" disabled={isBusy} onClick={() => act(() => change('DELETE', `${path}/pin`))}>
+            <button type="button" disabled={isBusy} onClick={() => act(() => change('DELETE', '/pin'))}>
               Unpin
             </button>
           )}
@@ -77,7 +78,7 @@ export function Governance({ skill, path, again }: OfSavedSkill): VNode {
         class="row"
         onSubmit={submit((form) => {
           const zone = said(form, 'zone');
-          return change('PUT', `${path}/schedule`, { cron: said(form, 'cron'), ...(zone === '' ? {} : { time_zone: zone }) });
+          return change('PUT', '/schedule', { cron: said(form, 'cron'), ...(zone === '' ? {} : { time_zone: zone }) });
         })}
       >
         <label for="cron">Runs by itself at</label>
@@ -87,12 +88,12 @@ export function Governance({ skill, path, again }: OfSavedSkill): VNode {
           Schedule
         </button>
         {skill.schedule !== null && (
-          <button type="button" disabled={isBusy} onClick={() => act(() => change('PUT', `${path}/schedule`, { cron: 'off' }))}>
+          <button type="button" disabled={isBusy} onClick={() => act(() => change('PUT', '/schedule', { cron: 'off' }))}>
             Stop
           </button>
         )}
       </form>
-      <form class="row" onSubmit={submit((form) => change('PUT', `${path}/retired`, { by: said(form, 'by') }))}>
+      <form class="row" onSubmit={submit((form) => change('PUT', '/retired', { by: said(form, 'by') }))}>
         {skill.successor === null ? (
           <>
             <label for="by">Retire it in favour of</label>
@@ -102,7 +103,7 @@ export function Governance({ skill, path, again }: OfSavedSkill): VNode {
             </button>
           </>
         ) : (
-          <button type="button" disabled={isBusy} onClick={() => act(() => change('PUT', `${path}/retired`, { clear: true }))}>
+          <button type="button" disabled={isBusy} onClick={() => act(() => change('PUT', '/retired', { clear: true }))}>
             List it again
           </button>
         )}

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Markdown } from '../parts/markdown.tsx';
+import { change } from '../parts/confirm.tsx';
 import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
 import { Section } from '../parts/section.tsx';
@@ -9,7 +10,7 @@ import { followLink, goTo } from '../router.ts';
 import { ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { person } from '../server/session.ts';
-import { Governance } from './governance.tsx';
+import { Governance, type OfSavedSkill } from './governance.tsx';
 import { InputForm } from './input-form.tsx';
 import { hasEnded, isGovernedBy, never, referenceOf, type Run, type WholeSavedSkill } from './saved-skill.ts';
 import { Webhook } from './webhook.tsx';
@@ -17,7 +18,8 @@ import { Webhook } from './webhook.tsx';
 /** One saved skill: its form, its runs, and for who owns it how others reach it. */
 export function SavedPage({ reference }: { readonly reference: string }): VNode {
   const path = `/api/saved/${encodeURIComponent(reference)}`;
-  const [loaded, again] = useLoaded<WholeSavedSkill>(path, never);
+  const loading = useLoaded<WholeSavedSkill>(path, never);
+  const [loaded] = loading;
   const [runs, againRuns] = useLoaded<readonly Run[]>(`/api/runs?skill=${encodeURIComponent(reference)}`, never);
   const list = runs.value.value ?? [];
   useOften(
@@ -36,7 +38,11 @@ export function SavedPage({ reference }: { readonly reference: string }): VNode 
     goTo(`/saved/runs/${encodeURIComponent(id)}`);
   };
   const isMine = isGovernedBy(skill, person.value);
-  const parts = { skill, path, again };
+  const parts: OfSavedSkill = {
+    skill,
+    loading,
+    change: (method, place, body, tag = loaded.value.tag) => change(method, `${path}${place}`, body, tag),
+  };
   return (
     <main class="view">
       <p>

@@ -2,7 +2,8 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
 import { CodeBlock } from '../parts/code-block.tsx';
-import { change, confirmed } from '../parts/confirm.tsx';
+import { confirmed } from '../parts/confirm.tsx';
+import { Refused, useEdited, WhatYouWrote } from '../parts/conflict.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
@@ -19,11 +20,11 @@ interface Admitted {
 }
 
 /** How other systems run a saved skill: its address and key, shown once, from where requests may come, and an example of one. */
-export function Webhook({ skill, path, again }: OfSavedSkill): VNode {
-  const { error, isBusy, attempt } = useAttempt();
+export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
+  const { error, isBusy, attempt } = useAttempt(loading[1]);
   const [opened, setOpened] = useState<Opened | null>(null);
-  const act = (work: () => Promise<unknown>) => (): void => void attempt(work).then((isDone) => isDone && again());
-  const open = (place: string) => async (): Promise<void> => setOpened(await change<Opened>('POST', `${path}/webhook${place}`));
+  const act = (work: () => Promise<unknown>) => (): void => void attempt(work);
+  const open = (place: string) => async (): Promise<void> => setOpened(await change<Opened>('POST', `/webhook${place}`));
   const sure = async (question: string, work: () => Promise<unknown>): Promise<unknown> =>
     (await confirmed(question)) ? work() : undefined;
   if (!skill.webhook_enabled)
@@ -37,7 +38,7 @@ export function Webhook({ skill, path, again }: OfSavedSkill): VNode {
       </>
     );
   const close = async (): Promise<void> => {
-    await change('DELETE', `${path}/webhook`);
+    await change('DELETE', '/webhook');
     setOpened(null);
   };
   const isSigned = skill.webhook_signature_required;
@@ -61,12 +62,12 @@ export function Webhook({ skill, path, again }: OfSavedSkill): VNode {
             type="checkbox"
             checked={isSigned}
             disabled={isBusy || skill.webhook_signature_forced}
-            onChange={act(() => change('PUT', `${path}/webhook/signature`, { state: isSigned ? 'off' : 'on' }))}
+            onChange={act(() => change('PUT', '/webhook/signature', { state: isSigned ? 'off' : 'on' }))}
           />{' '}
           Requests must be signed
         </label>
       </div>
-      <AllowList key={skill.webhook_ip_allowlist} skill={skill} path={path} again={again} />
+      <AllowList change={change} loading={loading} />
       <h3>An example</h3>
       {opened === null && <p class="muted">Put in the address and the key that were shown when the webhook was made.</p>}
       <CodeBlock
@@ -105,13 +106,25 @@ function ShownOnce({ opened }: { readonly opened: Opened }): VNode {
 }
 
 /** What was parsed is shown before it is saved: only that can be saved. */
-function AllowList({ skill, path, again }: OfSavedSkill): VNode {
+function AllowList({ change, loading }: Omit<OfSavedSkill, 'skill'>): VNode {
   const { error, isBusy, attempt } = useAttempt();
-  const [text, setText] = useState(skill.webhook_ip_allowlist);
+  const [typed, setTyped] = useState<string | null>(null);
+  const { base, written, anew } = useEdited(loading, typed !== null);
+  const text = typed ?? base.value?.webhook_ip_allowlist ?? '';
   const [admitted, setAdmitted] = useState<Admitted['admits'] | null>(null);
   const lines = text.split(/[\n,]/u).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
-  const send = (more: object) => change<Admitted>('PUT', `${path}/webhook/addresses`, { range: lines, ...more });
+  const send = (more: object) => change<Admitted>('PUT', '/webhook/addresses', { range: lines, ...more }, base.tag);
   const check = async (): Promise<void> => setAdmitted((await send({ check: true }))?.admits ?? null);
+  const show = async (load: () => Promise<void>): Promise<void> => {
+    await load();
+    setTyped(null);
+    setAdmitted(null);
+  };
+  const save = async (): Promise<void> => {
+    await send({});
+    await show(loading[1]);
+  };
+  const takeTheirs = (): Promise<void> => show(() => anew([{ field: 'Addresses and ranges', text }]));
   return (
     <form
       onSubmit={(event) => {
@@ -127,11 +140,11 @@ function AllowList({ skill, path, again }: OfSavedSkill): VNode {
         value={text}
         placeholder="192.0.2.0/24"
         onInput={({ currentTarget }) => {
-          setText(currentTarget.value);
+          setTyped(currentTarget.value);
           setAdmitted(null);
         }}
       />
-      <Problem error={error} />
+      <Refused error={error} takeTheirs={() => void attempt(takeTheirs)} />
       {admitted === 'all' && <p role="status">It would admit any address.</p>}
       {admitted !== null && admitted !== 'all' && (
         <Table label="What it would admit" columns={['Range', 'From', 'To']}>
@@ -148,15 +161,11 @@ function AllowList({ skill, path, again }: OfSavedSkill): VNode {
         <button type="submit" disabled={isBusy}>
           Check
         </button>
-        <button
-          type="button"
-          class="main"
-          disabled={isBusy || admitted === null}
-          onClick={() => void attempt(() => send({})).then((isDone) => isDone && again())}
-        >
+        <button type="button" class="main" disabled={isBusy || admitted === null} onClick={() => void attempt(save)}>
           Save
         </button>
       </div>
+      <WhatYouWrote texts={written} />
     </form>
   );
 }

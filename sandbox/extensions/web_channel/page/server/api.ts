@@ -28,9 +28,9 @@ export class ApiError extends Error {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** Asks the server. Rejects with `ApiError`. */
-export async function ask<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  const answer = await answered(method, path, body, signal === undefined ? {} : { signal });
+/** Asks the server. `match`: only while that is its tag. Rejects with `ApiError`. */
+export async function ask<T>(method: Method, path: string, body?: unknown, match: string | null = null): Promise<T> {
+  const answer = await answered(method, path, body, { match });
   return (await answer.json().catch(() => ({}))) as T;
 }
 
@@ -51,9 +51,10 @@ export async function beginTurn(path: string, body: object): Promise<void> {
 interface Wanted {
   readonly signal?: AbortSignal;
   readonly accept?: string;
+  readonly match?: string | null;
 }
 
-async function answered(method: Method, path: string, body: unknown, { signal, accept }: Wanted): Promise<Response> {
+async function answered(method: Method, path: string, body: unknown, { signal, accept, match = null }: Wanted): Promise<Response> {
   const isFile = body instanceof Blob;
   // Most routes that delete take no body, and refuse one.
   const isSent = method !== 'GET' && (method !== 'DELETE' || body !== undefined);
@@ -63,6 +64,7 @@ async function answered(method: Method, path: string, body: unknown, { signal, a
     headers: {
       'x-pith-page': pageValue(),
       ...(accept === undefined ? {} : { accept }),
+      ...(match === null ? {} : { 'if-match': match }),
       ...(method === 'GET' ? {} : { 'idempotency-key': crypto.randomUUID() }),
       ...(isSent ? { 'content-type': isFile ? body.type : 'application/json' } : {}),
     },
@@ -74,11 +76,27 @@ async function answered(method: Method, path: string, body: unknown, { signal, a
   if (answer.ok) return answer;
   const said = (await answer.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
   if (answer.status === 401) person.value = null;
-  const { code = 'failed', message = answer.statusText, cure = null } = (said['error'] ?? {}) as Partial<ApiError>;
+  const {
+    code = 'failed',
+    message = answer.statusText,
+    cure = null,
+  } = answer.status === 412 ? CHANGED : ((said['error'] ?? {}) as Partial<ApiError>);
   throw new ApiError({ status: answer.status, code, message, cure, answer: said });
 }
 
-export const read = <T>(path: string, signal?: AbortSignal): Promise<T> => ask<T>('GET', path, undefined, signal);
+const CHANGED = {
+  code: 'write_conflict',
+  message: 'Somebody else changed this since you opened it',
+  cure: 'look at what is there now, then do it again',
+};
+
+export const read = <T>(path: string): Promise<T> => ask<T>('GET', path);
+
+/** With its tag, which says later whether it is still the same. Rejects as `ask`. */
+export async function readTagged<T>(path: string, signal?: AbortSignal): Promise<{ readonly value: T; readonly tag: string | null }> {
+  const answer = await answered('GET', path, undefined, signal === undefined ? {} : { signal });
+  return { value: (await answer.json()) as T, tag: answer.headers.get('etag') };
+}
 
 /** A text, such as an export. Rejects as `ask`. */
 export async function readText(path: string): Promise<string> {

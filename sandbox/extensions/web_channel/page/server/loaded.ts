@@ -1,38 +1,44 @@
 import { signal, type Signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { ApiError, read } from './api.ts';
+import { ApiError, readTagged } from './api.ts';
 import { onEvent, type ServerEvent } from './events.ts';
 
 /** What a view shows of the server: the last answer, also while a newer one is on its way. */
 export interface Loaded<T> {
   readonly value: T | null;
+  /** Of the value, for a change that must not undo what somebody else did meanwhile. */
+  readonly tag: string | null;
   readonly error: ApiError | null;
 }
 
-/** Loads `path`, and loads it again when an event says that it has changed. null: nothing is loaded. */
-export function useLoaded<T>(path: string | null, changes: (event: ServerEvent) => boolean): readonly [Signal<Loaded<T>>, () => void] {
-  const loaded = useMemo(() => signal<Loaded<T>>({ value: null, error: null }), [path]);
-  const control = useMemo(() => ({ again: () => undefined as void }), [path]);
+/** What is loaded, and what loads it again. */
+export type Loading<T> = readonly [Signal<Loaded<T>>, () => Promise<void>];
+
+/** Loads `path`, and loads it again when an event says that it has changed, or when asked. null: nothing is loaded. */
+export function useLoaded<T>(path: string | null, changes: (event: ServerEvent) => boolean): Loading<T> {
+  const loaded = useMemo(() => signal<Loaded<T>>({ value: null, tag: null, error: null }), [path]);
+  const control = useMemo(() => ({ again: () => Promise.resolve() }), [path]);
   useEffect(() => {
     if (path === null) return undefined;
     const ended = new AbortController();
-    let isRunning = false;
+    let running: Promise<void> | null = null;
     let isStale = false;
-    const load = async (): Promise<void> => {
-      isStale = true;
-      if (isRunning) return;
-      isRunning = true;
+    const loadAll = async (): Promise<void> => {
       while (isStale && !ended.signal.aborted) {
         isStale = false;
         try {
-          loaded.value = { value: await read<T>(path, ended.signal), error: null };
+          loaded.value = { ...(await readTagged<T>(path, ended.signal)), error: null };
         } catch (error) {
           if (!ended.signal.aborted && error instanceof ApiError) loaded.value = { ...loaded.value, error };
         }
       }
-      isRunning = false;
+      running = null;
     };
-    control.again = () => void load();
+    const load = (): Promise<void> => {
+      isStale = true;
+      return (running ??= loadAll());
+    };
+    control.again = load;
     void load();
     const stop = onEvent((event) => {
       if (event.type === 'reset' || (event.type === 'ready' && loaded.value.error !== null) || changes(event)) void load();

@@ -23,18 +23,21 @@ interface Changes {
   readonly changes: readonly { readonly path: string; readonly change: string; readonly patch: string | null }[];
 }
 
+interface HistoryProps {
+  /** Of the skill, and its tag. */
+  readonly path: string;
+  readonly tag: string | null;
+  changed(): Promise<void>;
+}
+
 /** The accepted versions of a skill: what changed, and the way back. */
-export function History({ path, changed }: { readonly path: string; changed(): void }): VNode {
+export function History({ path, tag, changed }: HistoryProps): VNode {
   const [loaded, again] = useLoaded<readonly Version[]>(`${path}/history`, changesSkills);
   const [compared, setCompared] = useState<number | null>(null);
-  const { error, isBusy, attempt } = useAttempt();
+  const { error, isBusy, attempt } = useAttempt(() => Promise.all([again(), changed()]));
   const versions = loaded.value.value ?? [];
   const newest = versions[0]?.number;
-  const goBack = (number: number) => (): void =>
-    void attempt(() => change('POST', `${path}/rollback`, { version: String(number) })).then(() => {
-      again();
-      changed();
-    });
+  const goBack = (number: number) => (): void => void attempt(() => change('POST', `${path}/rollback`, { version: String(number) }, tag));
   return (
     <>
       <Problem error={error ?? loaded.value.error} />

@@ -70,7 +70,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
         </p>
       )}
       <Findings findings={skill.diagnostics} />
-      {isAdmin && <Actions skill={skill} path={path} again={again} />}
+      {isAdmin && <Actions skill={skill} path={path} tag={loaded.value.tag} again={again} />}
       <div class="row" role="group" aria-label="How it is shown">
         {(['text', 'source', 'both'] as const).map((each) => (
           <button key={each} type="button" aria-pressed={shown === each} onClick={() => setShown(each)}>
@@ -91,7 +91,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
           <Section title="Measured">{() => <Measured skill={skill} />}</Section>
         </>
       )}
-      <Section title="History">{() => <History path={path} changed={again} />}</Section>
+      <Section title="History">{() => <History path={path} tag={loaded.value.tag} changed={again} />}</Section>
     </main>
   );
 }
@@ -107,13 +107,14 @@ function Source({ path, body }: { readonly path: string; readonly body: string }
 interface ActionsProps {
   readonly skill: Skill;
   readonly path: string;
-  again(): void;
+  readonly tag: string | null;
+  again(): Promise<void>;
 }
 
-function Actions({ skill, path, again }: ActionsProps): VNode {
-  const { error, isBusy, attempt } = useAttempt();
+function Actions({ skill, path, tag, again }: ActionsProps): VNode {
+  const { error, isBusy, attempt } = useAttempt(again);
   const subject = `${skill.source}/${skill.id}`;
-  const act = (work: () => Promise<unknown>) => (): void => void attempt(work).then(again);
+  const act = (work: () => Promise<unknown>) => (): void => void attempt(work);
   const isOwn = skill.source === 'sandbox/skills' || skill.source === 'drafts' || skill.source.startsWith('~');
   return (
     <>
@@ -135,10 +136,10 @@ function Actions({ skill, path, again }: ActionsProps): VNode {
         )}
         {skill.state === 'draft' && (
           <>
-            <button type="button" class="main" disabled={isBusy} onClick={act(() => change('POST', `${path}/accept`))}>
+            <button type="button" class="main" disabled={isBusy} onClick={act(() => change('POST', `${path}/accept`, {}, tag))}>
               Accept
             </button>
-            <button type="button" disabled={isBusy} onClick={act(() => change('POST', `${path}/discard`))}>
+            <button type="button" disabled={isBusy} onClick={act(() => change('POST', `${path}/discard`, {}, tag))}>
               Discard
             </button>
           </>
@@ -148,7 +149,7 @@ function Actions({ skill, path, again }: ActionsProps): VNode {
           <button
             type="button"
             disabled={isBusy}
-            onClick={act(async () => ((await change('DELETE', path)) === null ? undefined : goTo('/skills')))}
+            onClick={act(async () => ((await change('DELETE', path, {}, tag)) === null ? undefined : goTo('/skills')))}
           >
             Remove
           </button>

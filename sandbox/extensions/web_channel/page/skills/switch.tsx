@@ -10,12 +10,13 @@ interface Settings {
   readonly set: readonly { readonly key: string }[];
 }
 
+const SETTINGS = '/api/extensions/skill_registry/settings';
 const KEY = 'extensions.skill_registry.disabled';
 
 /** Switches a skill off for all agents, in the settings of the registry, and on again. What a person wrote there by hand stays theirs. */
-export function Switch({ skill: { id, state }, again }: { readonly skill: Skill; again(): void }): VNode | null {
-  const [loaded, reload] = useLoaded<Settings>('/api/extensions/skill_registry/settings', changesSkills);
-  const { error, isBusy, attempt } = useAttempt();
+export function Switch({ skill: { id, state }, again }: { readonly skill: Skill; again(): Promise<void> }): VNode | null {
+  const [loaded, reload] = useLoaded<Settings>(SETTINGS, changesSkills);
+  const { error, isBusy, attempt } = useAttempt(() => Promise.all([reload(), again()]));
   const settings = loaded.value.value;
   const disabled = settings?.values.disabled ?? [];
   const isOff = disabled.includes(id);
@@ -23,20 +24,12 @@ export function Switch({ skill: { id, state }, again }: { readonly skill: Skill;
   if (settings === null || !isOurs || (state !== 'offered' && !isOff)) return null;
   const toggle = async (): Promise<void> => {
     const ids = isOff ? disabled.filter((each) => each !== id) : [...disabled, id];
-    await change('PATCH', '/api/settings', { values: [`${KEY}=${ids.length === 0 ? 'null' : JSON.stringify(ids)}`] });
+    const values = [`disabled=${ids.length === 0 ? 'null' : JSON.stringify(ids)}`];
+    await change('PATCH', SETTINGS, { values }, loaded.value.tag);
   };
   return (
     <>
-      <button
-        type="button"
-        disabled={isBusy}
-        onClick={() =>
-          void attempt(toggle).then(() => {
-            reload();
-            again();
-          })
-        }
-      >
+      <button type="button" disabled={isBusy} onClick={() => void attempt(toggle)}>
         {isOff ? 'Switch on' : 'Switch off'}
       </button>
       <Problem error={error} />

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
+import { Refused, useEdited, WhatYouWrote } from '../parts/conflict.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
@@ -14,26 +15,31 @@ interface SettingsProps {
 export function SettingsView({ extension }: SettingsProps): VNode {
   const path = extension === null ? '/api/settings' : `/api/extensions/${encodeURIComponent(extension)}/settings`;
   const above = extension === null ? '' : `extensions.${extension}.`;
-  const [loaded, again] = useLoaded<SettingsForm>(path, ({ data }) => data['kind'] === 'extension' && data['id'] === extension);
+  const loading = useLoaded<SettingsForm>(path, ({ data }) => data['kind'] === 'extension' && data['id'] === extension);
   const typed = useSignal<Readonly<Record<string, string>>>({});
   const error = useSignal<ApiError | null>(null);
   const said = useSignal('');
-  const form = loaded.value.value;
-  if (form === null) return loaded.value.error === null ? <p class="muted">Looking …</p> : <Problem error={loaded.value.error} />;
+  const { base, written: before, anew } = useEdited(loading, Object.keys(typed.value).length > 0);
+  const form = base.value;
+  if (form === null) return base.error === null ? <p class="muted">Looking …</p> : <Problem error={base.error} />;
   const fields = fieldsOf(form, above);
   if (fields.length === 0) return <p class="muted">It has no settings.</p>;
+  const changed = fields.filter((field) => (typed.value[field.key] ?? textOf(field, field.value)) !== textOf(field, field.value));
+  const takeTheirs = async (): Promise<void> => {
+    await anew(changed.map(({ key }) => ({ field: key, text: typed.value[key] ?? '' })));
+    [typed.value, error.value] = [{}, null];
+  };
   const save = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     error.value = null;
     said.value = '';
-    const changed = fields.filter((field) => (typed.value[field.key] ?? textOf(field, field.value)) !== textOf(field, field.value));
     try {
-      const values = changed.map((field) => `${above}${field.key}=${jsonIn(field, typed.value[field.key] ?? '', above)}`);
+      const values = changed.map((field) => `${field.key}=${jsonIn(field, typed.value[field.key] ?? '', above)}`);
       if (values.length === 0) return void (said.value = 'Nothing was changed.');
-      const { written } = await ask<{ readonly written: string }>('PATCH', '/api/settings', { values });
+      const { written } = await ask<{ readonly written: string }>('PATCH', path, { values }, base.tag);
+      await loading[1]();
       typed.value = {};
       said.value = `Written to ${written}.`;
-      again();
     } catch (wrong) {
       if (!(wrong instanceof ApiError)) throw wrong;
       error.value = wrong;
@@ -53,13 +59,14 @@ export function SettingsView({ extension }: SettingsProps): VNode {
           set={(text) => (typed.value = { ...typed.value, [field.key]: text })}
         />
       ))}
-      {wrong.length === 0 && <Problem error={error.value} />}
+      {wrong.length === 0 && <Refused error={error.value} takeTheirs={() => void takeTheirs()} />}
       <div class="row decide">
         <button type="submit" class="main">
           Save
         </button>
         <span role="status">{said.value}</span>
       </div>
+      <WhatYouWrote texts={before} />
     </form>
   );
 }

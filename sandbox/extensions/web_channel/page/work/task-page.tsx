@@ -40,7 +40,9 @@ export function TaskPage({ id }: { readonly id: string }): VNode {
     );
   const act = async (what: string, body: object = {}): Promise<void> => {
     setError(null);
-    await ask('POST', `${path}/${what}`, body).catch((wrong: unknown) => setError(wrong as ApiError));
+    await ask('POST', `${path}/${what}`, body, what === 'review' ? loaded.value.tag : null).catch((wrong: unknown) =>
+      setError(wrong as ApiError),
+    );
     again();
   };
   const { state, goal, agent, note, question, result, subtasks, history, thread } = task;
