@@ -1,4 +1,4 @@
-import { eventsIn } from './events.ts';
+import { connection, eventsIn } from './events.ts';
 import { pageValue, person } from './session.ts';
 
 interface Said {
@@ -29,14 +29,16 @@ export class ApiError extends Error {
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Asks the server. `match`: only while that is its tag. Rejects with `ApiError`. */
-export async function ask<T>(method: Method, path: string, body?: unknown, match: string | null = null): Promise<T> {
-  const answer = await answered(method, path, body, { match });
-  return (await answer.json().catch(() => ({}))) as T;
+export function ask<T>(method: Method, path: string, body?: unknown, match: string | null = null): Promise<T> {
+  return answered({ method, path, body, match }, valueOf<T>);
 }
 
 /** Begins a turn and leaves, so that no connection is kept: the turn goes on. Rejects with `ApiError` where it was refused. */
-export async function beginTurn(path: string, body: object): Promise<void> {
-  const { body: stream } = await answered('POST', path, body, { accept: 'text/event-stream' });
+export function beginTurn(path: string, body: object): Promise<void> {
+  return answered({ method: 'POST', path, body, accept: 'text/event-stream' }, isBegun);
+}
+
+async function isBegun({ body: stream }: Response): Promise<void> {
   if (stream === null) return;
   for await (const { type, data } of eventsIn(stream)) {
     const event = data['event'] as { readonly type?: string; readonly error?: Pick<Said, 'code' | 'message'> & { readonly cure?: string } };
@@ -48,19 +50,41 @@ export async function beginTurn(path: string, body: object): Promise<void> {
   }
 }
 
-interface Wanted {
-  readonly signal?: AbortSignal;
-  readonly accept?: string;
+interface Asked {
+  readonly method: Method;
+  readonly path: string;
+  readonly body?: unknown;
   readonly match?: string | null;
+  readonly accept?: string;
+  readonly signal?: AbortSignal;
 }
 
-async function answered(method: Method, path: string, body: unknown, { signal, accept, match = null }: Wanted): Promise<Response> {
+/** What `take` reads of the answer. What was asked over a connection that is lost is asked again: by its key the server does it once. */
+async function answered<T>(asked: Asked, take: (answer: Response) => Promise<T>): Promise<T> {
+  const request = requestOf(asked);
+  for (;;) {
+    const lost = await connection();
+    const signal = asked.signal === undefined ? lost : AbortSignal.any([lost, asked.signal]);
+    try {
+      const answer = await fetch(asked.path, { ...request, signal });
+      if (!answer.ok) throw await refusalOf(answer);
+      return await take(answer);
+    } catch (error) {
+      if (error instanceof ApiError) throw error;
+      if (lost.aborted && asked.signal?.aborted !== true) continue;
+      if (!(error instanceof TypeError) && !signal.aborted) throw error;
+      const cure = 'start it with: pith serve';
+      throw new ApiError({ status: 0, code: 'unreachable', message: 'Pith does not answer', cure, answer: {} });
+    }
+  }
+}
+
+function requestOf({ method, body, match = null, accept }: Asked): RequestInit {
   const isFile = body instanceof Blob;
   // Most routes that delete take no body, and refuse one.
   const isSent = method !== 'GET' && (method !== 'DELETE' || body !== undefined);
-  const answer = await fetch(path, {
+  return {
     method,
-    ...(signal === undefined ? {} : { signal }),
     headers: {
       'x-pith-page': pageValue(),
       ...(accept === undefined ? {} : { accept }),
@@ -69,19 +93,21 @@ async function answered(method: Method, path: string, body: unknown, { signal, a
       ...(isSent ? { 'content-type': isFile ? body.type : 'application/json' } : {}),
     },
     ...(isSent ? { body: isFile ? body : JSON.stringify(body ?? {}) } : {}),
-  }).catch(() => {
-    const cure = 'start it with: pith serve';
-    throw new ApiError({ status: 0, code: 'unreachable', message: 'Pith does not answer', cure, answer: {} });
-  });
-  if (answer.ok) return answer;
-  const said = (await answer.json().catch(() => ({}))) as Readonly<Record<string, unknown>>;
+  };
+}
+
+/** Empty for an answer without a body. */
+async function valueOf<T>(answer: Response): Promise<T> {
+  const text = await answer.text();
+  return (text === '' ? {} : JSON.parse(text)) as T;
+}
+
+async function refusalOf(answer: Response): Promise<ApiError> {
   if (answer.status === 401) person.value = null;
-  const {
-    code = 'failed',
-    message = answer.statusText,
-    cure = null,
-  } = answer.status === 412 ? CHANGED : ((said['error'] ?? {}) as Partial<ApiError>);
-  throw new ApiError({ status: answer.status, code, message, cure, answer: said });
+  const said = await valueOf<Readonly<Record<string, unknown>>>(answer).catch(() => ({})); // of a proxy, perhaps
+  const error = answer.status === 412 ? CHANGED : ((said as { readonly error?: Partial<Said> }).error ?? {});
+  const { code = 'failed', message = answer.statusText, cure = null } = error;
+  return new ApiError({ status: answer.status, code, message, cure, answer: said });
 }
 
 const CHANGED = {
@@ -93,14 +119,12 @@ const CHANGED = {
 export const read = <T>(path: string): Promise<T> => ask<T>('GET', path);
 
 /** With its tag, which says later whether it is still the same. Rejects as `ask`. */
-export async function readTagged<T>(path: string, signal?: AbortSignal): Promise<{ readonly value: T; readonly tag: string | null }> {
-  const answer = await answered('GET', path, undefined, signal === undefined ? {} : { signal });
-  return { value: (await answer.json()) as T, tag: answer.headers.get('etag') };
+export function readTagged<T>(path: string, signal?: AbortSignal): Promise<{ readonly value: T; readonly tag: string | null }> {
+  const take = async (answer: Response) => ({ value: await valueOf<T>(answer), tag: answer.headers.get('etag') });
+  return answered({ method: 'GET', path, ...(signal === undefined ? {} : { signal }) }, take);
 }
 
 /** A text, such as an export. Rejects as `ask`. */
-export async function readText(path: string): Promise<string> {
-  const answer = await fetch(path, { headers: { 'x-pith-page': pageValue() } });
-  if (!answer.ok) throw new ApiError({ status: answer.status, code: 'failed', message: answer.statusText, cure: null, answer: {} });
-  return answer.text();
+export function readText(path: string): Promise<string> {
+  return answered({ method: 'GET', path }, (answer) => answer.text());
 }

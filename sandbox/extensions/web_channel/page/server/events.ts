@@ -16,12 +16,21 @@ export const isConnected = signal(false);
 const SILENCE_MS = 45_000;
 /** The server says something this often. */
 const QUIET_MS = 16_000;
+const TICK_MS = 1000;
+/** A tick that comes so late says that the page, or its machine, has slept. */
+const LATE_MS = 5000;
+/** Of one server, a browser keeps so many connections for the next requests. */
+const KEPT_CONNECTIONS = 6;
+const PROBE_MS = 1000;
 const PAUSES_MS = [250, 500, 1000, 2000, 5000];
 
 type Listener = (event: ServerEvent) => void;
 const listeners = new Set<Listener>();
 let last: string | null = null;
 let running: AbortController | null = null;
+let lost = new AbortController();
+let usable: Promise<unknown> = Promise.resolve();
+/** When the server was heard, or was asked to say something. */
 let lastAt = 0;
 /** Ends the pause before the next attempt. */
 let wake = (): void => undefined;
@@ -32,21 +41,56 @@ export function onEvent(listener: Listener): () => void {
   return () => void listeners.delete(listener);
 }
 
+/** Once it can be used, a signal that aborts when the connection is lost: what was asked is not answered any more. */
+export async function connection(): Promise<AbortSignal> {
+  await usable;
+  return lost.signal;
+}
+
 /** Follows the server's events while somebody is signed in. A lost connection goes on where it was. */
 export function followEvents(): void {
+  let tick = Date.now();
+  // By the clock of the wall, which goes on while a machine sleeps.
+  setInterval(() => {
+    const isLate = Date.now() - tick > LATE_MS;
+    tick = Date.now();
+    if (isLate) lookNow();
+    else if (tick - lastAt > SILENCE_MS) giveUp();
+  }, TICK_MS);
   document.addEventListener('visibilitychange', () => {
-    if (document.visibilityState !== 'visible') return;
-    if (Date.now() - lastAt > QUIET_MS) running?.abort(); // it slept, perhaps: the connection may be dead
-    wake();
+    if (document.visibilityState === 'visible') lookNow();
   });
   void follow();
 }
 
+/** It slept, perhaps: the connection may be dead, and a pause too long. */
+function lookNow(): void {
+  if (Date.now() - lastAt > QUIET_MS) giveUp();
+  wake();
+}
+
+/**
+ * Ends what waits for the server. A dead connection stays open, also those that the browser keeps for the next requests: each of them is
+ * used once, and so closed where nothing is answered.
+ */
+function giveUp(): void {
+  if (running === null) return;
+  running.abort();
+  running = null;
+  lost.abort();
+  lost = new AbortController();
+  const probe = (): Promise<unknown> =>
+    fetch('/health', { cache: 'no-store', signal: AbortSignal.timeout(PROBE_MS) }).then((answer) => answer.text());
+  usable = Promise.allSettled(Array.from({ length: KEPT_CONNECTIONS }, probe));
+}
+
 async function follow(): Promise<never> {
   for (let failed = 0; ;) {
+    await usable;
     if (person.value) {
       running = new AbortController();
-      const isFollowed = await listen(running).catch(() => false);
+      const isFollowed = await listen(running.signal);
+      running = null;
       isConnected.value = false;
       failed = isFollowed ? 0 : failed + 1;
     }
@@ -55,21 +99,18 @@ async function follow(): Promise<never> {
 }
 
 /** True once something was said. */
-async function listen(control: AbortController): Promise<boolean> {
-  let silence = setTimeout(() => control.abort(), SILENCE_MS);
+async function listen(signal: AbortSignal): Promise<boolean> {
+  lastAt = Date.now();
   let isFollowed = false;
   try {
     const answer = await fetch('/api/events', {
       headers: { 'x-pith-page': pageValue(), ...(last === null ? {} : { 'last-event-id': last }) },
-      signal: control.signal,
+      signal,
     });
     if (answer.status === 401) person.value = null;
     if (!answer.ok || answer.body === null) return false;
     isConnected.value = true;
-    lastAt = Date.now();
     for await (const event of eventsIn(answer.body)) {
-      clearTimeout(silence);
-      silence = setTimeout(() => control.abort(), SILENCE_MS);
       isFollowed = true;
       lastAt = Date.now();
       if (event.id !== null) last = event.id;
@@ -83,8 +124,6 @@ async function listen(control: AbortController): Promise<boolean> {
     }
   } catch {
     // cut: it is opened again
-  } finally {
-    clearTimeout(silence);
   }
   return isFollowed;
 }

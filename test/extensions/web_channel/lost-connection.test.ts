@@ -1,0 +1,91 @@
+import net from 'node:net';
+import { HttpUsers } from 'pith/http';
+import type { Page } from 'playwright-core';
+import { expect, it, onTestFinished } from 'vitest';
+import type { ScriptedStep } from 'pith/testing';
+import { describePage, newPage, openPage, type OpenPage, say } from './browser.ts';
+
+/** A wire to a port of this machine. `die`: nothing goes through the connections that are open, and neither end hears of it. */
+async function wireTo(port: number): Promise<{ readonly port: number; die(): void }> {
+  const pairs = new Set<readonly [net.Socket, net.Socket]>();
+  const wire = net.createServer((client) => {
+    const server = net.connect(port, '127.0.0.1');
+    const pair = [client, server] as const;
+    pairs.add(pair);
+    for (const [from, to] of [pair, [server, client]] as const) {
+      from.on('error', () => undefined); // it was closed in the middle
+      from.on('data', (bytes) => pairs.has(pair) && to.write(bytes));
+      from.on('close', () => pairs.has(pair) && to.destroy());
+    }
+  });
+  await new Promise<void>((listening) => wire.listen(0, '127.0.0.1', listening));
+  onTestFinished(() => void wire.close());
+  return { port: (wire.address() as net.AddressInfo).port, die: () => pairs.clear() };
+}
+
+interface Wired extends OpenPage {
+  die(): void;
+}
+
+/** A page that reaches the server through a wire, and whose clock the test moves. In it a conversation has begun. */
+async function wiredPage(script: readonly ScriptedStep[]): Promise<Wired> {
+  const { api } = await openPage({ script: [{ text: 'Good day to you.' }, ...script] });
+  const { page, faults } = await newPage();
+  await page.clock.install();
+  const wire = await wireTo(await api.port());
+  const users = api.pith.kernel.host.providers.remote('http', HttpUsers);
+  const address = new URL((await users?.signInAddress()) ?? '');
+  address.port = String(wire.port);
+  await page.goto(address.href);
+  await say(page, 'Good day');
+  await page.getByText('Good day to you.').waitFor();
+  await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+  return { api, page, faults, die: wire.die };
+}
+
+/** Somebody says this in the same conversation, elsewhere. */
+async function sayElsewhere({ api, page }: OpenPage, text: string): Promise<void> {
+  const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+  const said = await api.request(`/api/threads/${id}/messages`, { method: 'POST', token: await api.token(), json: { text } });
+  expect(said.status).toBe(200);
+}
+
+const answersIn = (page: Page) => page.getByRole('log').getByLabel('Answer').allTextContents();
+
+describePage('a lost connection', () => {
+  it('W16 that nobody closed is given up after 45 s of silence: the page agrees with the journal, and what was asked meanwhile is done, once', async () => {
+    const wired = await wiredPage([{ text: 'Said elsewhere.' }, { text: 'Said here.' }]);
+    const { api, page, die, faults } = wired;
+    die();
+    await sayElsewhere(wired, 'Anybody?');
+    await say(page, 'Are you there?');
+    expect(await answersIn(page)).toHaveLength(1);
+    await page.clock.fastForward(46_000);
+    for (const text of ['Said elsewhere.', 'Said here.']) await page.getByText(text).waitFor();
+    expect(await answersIn(page)).toEqual([
+      expect.stringContaining('Good day to you.'),
+      expect.stringContaining('Said elsewhere.'),
+      expect.stringContaining('Said here.'),
+    ]);
+    expect(api.model.requests).toHaveLength(3);
+    die();
+    await page.getByRole('searchbox', { name: 'Search conversations' }).fill('nothing like it');
+    await page.clock.fastForward(46_000);
+    await page.getByRole('complementary').getByRole('link', { name: 'Good day' }).waitFor({ state: 'hidden' });
+    expect(faults).toEqual([]);
+  });
+
+  it('W16 of a tab that slept for ten minutes is opened again as soon as it wakes', async () => {
+    const wired = await wiredPage([{ text: 'Said meanwhile.' }]);
+    const { page, die } = wired;
+    const browser = await page.context().newCDPSession(page);
+    await browser.send('Page.setWebLifecycleState', { state: 'frozen' });
+    die();
+    await sayElsewhere(wired, 'Anybody?');
+    await browser.send('Page.setWebLifecycleState', { state: 'active' });
+    // No timer ran, while the clock of the wall went on.
+    await page.clock.setSystemTime(new Date((await page.evaluate<number>('Date.now()')) + 600_000));
+    await page.getByText('Said meanwhile.').waitFor();
+    expect(await answersIn(page)).toHaveLength(2);
+  });
+});
