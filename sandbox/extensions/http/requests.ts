@@ -20,7 +20,6 @@ export interface RequestPorts {
   readonly limits: Limits;
   /** The name of the cookie that carries a session. */
   readonly cookieName: string;
-  /** Removes the folders of this machine from a text. */
   /** Takes folders of this machine out of errors. */
   readonly hide: <T>(error: T) => T;
 }

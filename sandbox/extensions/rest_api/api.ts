@@ -14,7 +14,7 @@ import { threadRoutes } from './conversations/threads.ts';
 import { OwnedThreads } from './conversations/owned-threads.ts';
 import { meRoute } from './me.ts';
 import { RepeatedRequests } from './repeated-requests.ts';
-import type { ApiRoute } from './route.ts';
+import type { ApiRoute, DescribedRoute } from './route.ts';
 
 /** The routes below `/api`, and what lives between their requests. */
 export class Api {
@@ -67,7 +67,7 @@ export class Api {
     return this.#notices.deliver(message, target);
   }
 
-  async #described(): Promise<readonly Route[]> {
+  async #described(): Promise<readonly DescribedRoute[]> {
     return [...this.#own, ...(await this.#commands.described())];
   }
 

@@ -79,6 +79,7 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
           all: flag(),
         }),
         result: openThreadShape(),
+        isTagged: true,
       },
       async ({ caller, params, query: { after, before, limit, all } }) => {
         const owned = await threads.of(params['id'] as string, caller, all);
@@ -146,6 +147,7 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
         need: 'user',
         summary: 'Export a conversation as Markdown, or as JSON with its messages as models get them',
         query: z.strictObject({ format: z.enum(['md', 'json']).default('md') }),
+        types: ['text/markdown', 'application/json'],
       },
       async ({ caller, params, query: { format }, signal }) => {
         const { id } = await threads.begun(params['id'] as string, caller);
@@ -156,6 +158,9 @@ function readingRoutes({ context, conversations, turns, threads }: ThreadPorts):
     ),
   ];
 }
+
+/** What came of a turn, or its events. */
+const TURN_TYPES = ['application/json', 'text/event-stream'];
 
 function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
   const { context, conversations, turns, threads } = ports;
@@ -170,6 +175,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
         body: messageBody(),
         mostBytes: MOST_BYTES,
         result,
+        types: TURN_TYPES,
       },
       async (request) => {
         const { caller, params, body, headers } = request;
@@ -195,6 +201,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
         summary: 'Go on with a turn that was cut off, or whose questions are answered',
         body: choiceShape().default({}),
         result,
+        types: TURN_TYPES,
       },
       async (request) => {
         const { caller, params, body } = request;
@@ -233,6 +240,7 @@ function changingRoutes({ context, turns, threads }: ThreadPorts): readonly ApiR
         summary: 'Begin a conversation: its first message makes it',
         body: z.strictObject({}).default({}),
         result: z.strictObject({ id: z.string() }),
+        status: 201,
       },
       async ({ caller }) => ({ status: 201, json: { id: await threads.begin(caller) } }),
     ),
@@ -244,6 +252,7 @@ function changingRoutes({ context, turns, threads }: ThreadPorts): readonly ApiR
         summary: 'Make a conversation that begins like this one, or is what was before a message of yours; both stay',
         body: z.strictObject({ before: z.int().optional(), title: z.string().min(1).optional() }).default({}),
         result: z.strictObject({ id: z.string(), text: z.string().nullable() }),
+        status: 201,
       },
       async ({ caller, params, body: { before, title }, signal }) => {
         const { id } = await threads.begun(params['id'] as string, caller);
@@ -277,6 +286,8 @@ function changingRoutes({ context, turns, threads }: ThreadPorts): readonly ApiR
         summary: 'Rename a conversation; with If-Match only while its title is the one that you read',
         body: z.strictObject({ title: z.string().trim().min(1).max(200) }),
         result: z.strictObject({ thread: threadShape() }),
+        reads: ['If-Match'],
+        isTagged: true,
       },
       async ({ caller, params, body: { title }, headers, signal }) => {
         const id = params['id'] as string;
@@ -296,6 +307,7 @@ function changingRoutes({ context, turns, threads }: ThreadPorts): readonly ApiR
         path: '/api/threads/{id}',
         need: 'user',
         summary: 'Delete a conversation with all that was said, done and asked in it',
+        status: 204,
       },
       async ({ caller, params, signal }) => {
         const { id } = await idle(threads.begun(params['id'] as string, caller), turns);

@@ -76,7 +76,7 @@ function SkillList(): VNode {
       <ul class="cards">
         {shown.slice(0, MOST).map((skill) => (
           <li key={`${skill.source}/${skill.id}`}>
-            <a href={`/skills/${encodeURIComponent(skill.id)}`} onClick={followLink}>
+            <a href={`/skills/${encodeURIComponent(`${skill.source}/${skill.id}`)}`} onClick={followLink}>
               {skill.name}
             </a>
             <span class={`chip ${skill.state === 'offered' ? 'good' : 'warn'}`}>{skill.state}</span>
