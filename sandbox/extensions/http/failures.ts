@@ -58,7 +58,7 @@ export function inWordsOf({ refused }: Pick<Route, 'refused'>, answer: RouteAnsw
 
 export const UNKNOWN = failure(404, 'not_found', 'there is nothing at this address');
 
-/** Reports an unexpected error to the log, and nothing of it to the client. */
+/** The answer to an unexpected error, which is in the log: the client learns nothing of it. */
 export const INTERNAL = failure(500, 'internal', 'something went wrong; the log of the server says what');
 
 /** What a client may know of an error; null: nothing. */

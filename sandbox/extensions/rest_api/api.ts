@@ -16,7 +16,7 @@ import { OwnedThreads } from './conversations/owned-threads.ts';
 import { UsedKeys } from './conversations/used-keys.ts';
 import { meRoute } from './me.ts';
 import { RepeatedRequests } from './repeated-requests.ts';
-import type { ApiRoute } from './route.ts';
+import type { ApiRoute, DescribedRoute } from './route.ts';
 
 /** The routes below `/api`, and what lives between their requests. */
 export class Api {
@@ -71,7 +71,7 @@ export class Api {
     return this.#notices.deliver(message, target);
   }
 
-  async #described(): Promise<readonly Route[]> {
+  async #described(): Promise<readonly DescribedRoute[]> {
     return [...this.#own, ...(await this.#commands.described())];
   }
 

@@ -8,11 +8,25 @@ export interface ApiRequest<Body = unknown, Query = unknown> extends Omit<RouteR
   readonly query: Query;
 }
 
-export interface ApiRoute extends Route {
+/** A route, and what its description says besides its schemas. */
+export interface DescribedRoute extends Route {
+  /** Of a successful answer; default 200. One with 204 has no body. */
+  readonly status?: number;
+  /** Media types of a successful answer; default JSON alone. */
+  readonly types?: readonly string[];
+  /** Headers that it reads. All changes also take `Idempotency-Key`. */
+  readonly reads?: readonly ('If-Match' | 'Last-Event-ID')[];
+  /** Its answer has an `ETag`. */
+  readonly isTagged?: boolean;
+  /** It shows something and asks, answered with 409, before it acts. */
+  readonly asks?: boolean;
+}
+
+export interface ApiRoute extends DescribedRoute {
   answer(request: ApiRequest): Promise<RouteAnswer>;
 }
 
-interface Shape<Body extends z.ZodType, Query extends z.ZodType> extends Route {
+interface Shape<Body extends z.ZodType, Query extends z.ZodType> extends DescribedRoute {
   readonly body?: Body;
   readonly query?: Query;
 }

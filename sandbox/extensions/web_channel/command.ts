@@ -1,4 +1,4 @@
-import { type Clock, codeOf, type Command, type CommandInput, type CommandIO, type Remote } from 'pith';
+import { type Clock, codeOf, messageOf, type Command, type CommandInput, type CommandIO, type Remote } from 'pith';
 import type { HttpUsers } from 'pith/http';
 import { openInBrowser } from './browser.ts';
 
@@ -34,13 +34,17 @@ export function webCommand({ users, clock }: WebPorts): Command {
     if (at !== null) return show(at, input, io);
     const ended = new AbortController();
     const over = AbortSignal.any([signal, ended.signal]);
-    const shown = (async () => {
+    const showOnceServed = async (): Promise<void> => {
       while (!over.aborted) {
         const now = await address('not_listening', 'port_taken'); // its own server has the port a moment before it says so
         if (now !== null) return show(now, input, io);
         await clock.sleep(ASK_MS, over).catch(() => undefined); // it ends
       }
-    })();
+    };
+    // The server goes on without it, and another `pith web` may open it.
+    const shown = showOnceServed().catch((error: unknown) =>
+      io.error(`pith: the page was not opened: ${messageOf(error)}; try again: pith web`),
+    );
     try {
       await start();
     } finally {

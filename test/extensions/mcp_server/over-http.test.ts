@@ -78,7 +78,7 @@ describe('the MCP server over HTTP', () => {
         `${here.pith.sandbox}/agents/main/manifest.yaml`,
         agentFile('main', { uses_tools: ['skill_registry'], skills: { allow: ['coffee'] } }),
       );
-      await here.pith.command(['extensions', 'reload', 'main']);
+      await here.pith.kernel.host.extensions.refresh();
       expect([await read(), await listed()]).toEqual([expect.stringContaining("there is no skill 'tea' here"), ['coffee']]);
     },
   );

@@ -1,7 +1,9 @@
 import type { JsonValue } from 'pith';
 import { RouteProvider } from 'pith/http';
+import { expect } from 'vitest';
 import { scriptedModel, type ScriptedStep, type TestKernelOptions } from 'pith/testing';
 import { kernelCommands } from '../../../core/cli/index.ts';
+import { responsesOf } from '../../../sandbox/extensions/rest_api/commands/openapi.ts';
 import { type Answered, type Asked, servedKernel, type ServedKernel } from '../http/served-kernel.ts';
 
 /** An agent with a tool that asks a person, and one that does not. */
@@ -42,15 +44,31 @@ export async function apiKernel(script: readonly ScriptedStep[] = [], options: T
     ...options,
     files: { ...FILES, ...options.files },
   });
-  /** As a client would: what a route answers is what its schema says. */
-  async function request(path: string, asked: Asked = {}): Promise<Answered> {
-    const answer = await served.request(path, asked);
+  /** As a client would: what a route answers is what its description says. */
+  async function checkAnswer(path: string, asked: Asked, answer: Omit<Answered, 'text'>): Promise<void> {
+    if (answer.status >= 300) return;
     const routes = (await served.pith.kernel.host.providers.remote('rest_api', RouteProvider)?.routes()) ?? [];
     const [place = ''] = path.split('?');
     const route = routes.find(
       (each) => each.method === (asked.method ?? 'GET') && new RegExp(`^${each.path.replaceAll(/\{\w+\}/gu, '[^/]+')}$`, 'u').test(place),
     );
-    if (answer.status < 300 && route?.result !== undefined) route.result.parse(answer.json);
+    if (route === undefined) return;
+    const responses = responsesOf(route);
+    const type = answer.headers['content-type']?.split(';')[0];
+    expect([route.method, route.path, Object.keys(responses)]).toEqual([
+      route.method,
+      route.path,
+      expect.arrayContaining([String(answer.status)]),
+    ]);
+    expect([route.path, Object.keys(Object(responses[answer.status]?.['content']))]).toEqual([
+      route.path,
+      type === undefined ? [] : expect.arrayContaining([type]),
+    ]);
+    if (type === 'application/json') route.result?.parse(answer.json);
+  }
+  async function request(path: string, asked: Asked = {}): Promise<Answered> {
+    const answer = await served.request(path, asked);
+    await checkAnswer(path, asked, answer);
     return answer;
   }
   return {
@@ -62,7 +80,9 @@ export async function apiKernel(script: readonly ScriptedStep[] = [], options: T
       return (json as { readonly id: string }).id;
     },
     async events(path, { headers = {}, ...asked } = {}) {
-      const { status, parts, leave } = await served.open(path, { ...asked, headers: { accept: 'text/event-stream', ...headers } });
+      const opened = await served.open(path, { ...asked, headers: { accept: 'text/event-stream', ...headers } });
+      await checkAnswer(path, asked, { ...opened, json: undefined });
+      const { status, parts, leave } = opened;
       let read = '';
       const next = async (): Promise<ServerEvent | null> => {
         for (;;) {

@@ -61,6 +61,21 @@ describe('routes that commands answer', () => {
     expect((await api.request(`/api/tasks/${task.id}`, { token })).json).toMatchObject({ goal: 'count to ten' });
   });
 
+  it('W12 W21 a skill is named by its source and id, whatever its name: that of another route too', async () => {
+    const names = [...new Set(COMMAND_ROUTES.flatMap(({ path }) => /^\/api\/skills\/([a-z]+)$/u.exec(path)?.[1] ?? [])), 'proposals'];
+    expect(names).toEqual(expect.arrayContaining(['search', 'lint', 'stats', 'suggestions', 'install']));
+    const files = names.map((name) => [`skills/${name}/SKILL.md`, SKILL.replace('letters', name)]);
+    const api = await apiKernel([], { only: WITH_COMMANDS, files: Object.fromEntries(files) });
+    const token = await api.token({ may: 'admin' });
+    for (const name of names) {
+      const at = `/api/skills/${encodeURIComponent(`sandbox/skills/${name}`)}`;
+      expect((await api.request(at, { token })).json).toMatchObject({ id: name, source: 'sandbox/skills', body: expect.any(String) });
+      for (const below of ['history', 'resources', 'explain?text=letter'])
+        expect([name, below, (await api.request(`${at}/${below}`, { token })).status]).toEqual([name, below, 200]);
+      expect(await api.request(at, { method: 'DELETE', token, json: {} })).toMatchObject({ status: 409 });
+    }
+  });
+
   it('W21 refuse what the command does not know, and say what it knows', async () => {
     const api = await withCommands();
     const token = await api.token({ role: 'admin', may: 'admin' });
@@ -226,6 +241,29 @@ describe('routes that commands answer', () => {
         'application/json': { schema: { required: ['goal'], properties: { max_steps: { type: 'number' } }, additionalProperties: false } },
       },
     });
+    type Described = {
+      readonly responses: Record<string, { readonly content?: object; readonly headers?: object }>;
+      readonly parameters: { name: string }[];
+    };
+    const of = (path: string, method: string) => paths[path]?.[method] as unknown as Described;
+    const answers = (path: string, method: string) =>
+      Object.entries(of(path, method).responses).map(([status, { content = {} }]) => [status, ...Object.keys(content)]);
+    const error = ['default', 'application/json'];
+    expect(answers('/api/threads', 'post')).toEqual([['201', 'application/json'], error]);
+    expect(answers('/api/threads/{id}', 'delete')).toEqual([['204'], error]);
+    expect(answers('/api/threads/{id}/messages', 'post')).toEqual([['200', 'application/json', 'text/event-stream'], error]);
+    expect(answers('/api/threads/{id}/export', 'get')).toEqual([['200', 'text/markdown', 'application/json'], error]);
+    expect(answers('/api/events', 'get')).toEqual([['200', 'text/event-stream'], error]);
+    expect(answers('/api/uploads', 'post')).toEqual([['201', 'application/json'], error]);
+    expect(answers('/api/skills/install', 'post')).toEqual([['200', 'application/json'], ['409', 'application/json'], error]);
+    const named = (path: string, method: string) => of(path, method).parameters.map(({ name }) => name);
+    expect(named('/api/saved/{skill}', 'patch')).toEqual(['skill', 'Idempotency-Key', 'If-Match']);
+    expect([named('/api/events', 'get'), named('/api/tasks', 'post')]).toEqual([['Last-Event-ID'], ['Idempotency-Key']]);
+    expect(of('/api/saved/{skill}', 'get').responses['200']?.headers).toMatchObject({ ETag: {} });
+    expect([paths['/api/saved/{skill}']?.['delete']?.requestBody, paths['/api/tasks']?.['post']?.requestBody]).toMatchObject([
+      { required: false },
+      { required: true },
+    ]);
     const operations = Object.values(paths).flatMap((path) => Object.values(path).map(({ operationId }) => operationId));
     expect(new Set(operations).size).toBe(operations.length);
   });

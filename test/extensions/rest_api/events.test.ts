@@ -1,3 +1,4 @@
+import { systemClock } from '@pith/promises';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
 import { scriptedModel, testKernel } from 'pith/testing';
@@ -166,6 +167,31 @@ describe('events over HTTP', () => {
     expect(await (await api.events('/api/events', { token, headers: { 'last-event-id': ready?.id ?? '' } })).next()).toMatchObject({
       event: 'ready',
     });
+  });
+
+  it('W16 what is older than a day is not known any more: a reader from before begins anew, a later one goes on', async () => {
+    let later = 0;
+    const clock = { ...systemClock, now: () => systemClock.now() + later };
+    const api = await apiKernel([{ text: 'old' }, { text: 'recent' }, { text: 'new' }], { clock });
+    const token = await api.token({ userId: 'ann' });
+    const stream = await api.events('/api/events', { token });
+    const first = (await stream.next())?.id;
+    /** The place of a new conversation in the journal. */
+    const said = async () => {
+      const id = await api.thread(token);
+      await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'hi' } });
+      return (await upTo(stream, ({ event, data }) => event === 'changed' && data['id'] === id)).at(-1)?.id;
+    };
+    const answer = async (last: string | undefined) =>
+      (await (await api.events('/api/events', { token, headers: { 'last-event-id': last ?? '' } })).next())?.event;
+    await said();
+    expect(await answer(first)).toBe('ready');
+    later = 23 * 3_600_000;
+    const recent = await said();
+    expect(await answer(first)).toBe('ready');
+    later = 25 * 3_600_000;
+    await said();
+    expect([await answer(first), await answer(recent)]).toEqual(['reset', 'ready']);
   });
 
   it('W16 W17 what another process says in a thread, and its end from there, are told', async () => {

@@ -1,3 +1,4 @@
+import type { JsonValue } from 'pith';
 import { RouteProvider } from 'pith/http';
 import { expect, it } from 'vitest';
 import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
@@ -6,17 +7,15 @@ import { apiKernel } from './api-kernel.ts';
 const SKILL = '---\nname: letters\ndescription: Write a letter. Use when somebody wants a letter.\n---\n\nWrite it.\n';
 const BAD = '---\nname: other\ndescription: A name that is not that of its folder.\n---\n';
 
-/** Ids of what is there, by the name in the path of a route. */
-const IDS: Readonly<Record<string, readonly string[]>> = {
-  '/api/agents/{id}': ['helper'],
-  '/api/agents/{id}/prompt': ['helper'],
-  '/api/extensions/{id}': ['risky', 'rest_api', 'broken'],
-};
+/** What only a proposal has, which nobody made here. */
+const UNANSWERED = ['/api/proposals/{id}', '/api/proposals/{id}/diff'];
 
 it('W3 W31 no GET route answers with a path of the machine, whatever is asked for', async () => {
-  const api = await apiKernel([{ text: 'Hello' }], {
+  const asks = { calls: [{ name: 'risk', input: {} }] };
+  const api = await apiKernel([asks, { text: 'Hello' }, { text: 'Hello' }], {
     only: undefined as never,
     files: {
+      'recipes/brew.md': '---\ndescription: Brew something\n---\nBrew.\n',
       'skills/letters/SKILL.md': SKILL,
       'skills/wrong/SKILL.md': BAD,
       'extensions/broken/manifest.yaml': '{id: broken, entrypoint: main.ts, provides: [tool]}',
@@ -27,27 +26,60 @@ it('W3 W31 no GET route answers with a path of the machine, whatever is asked fo
   const { sandbox } = api.pith;
   const token = await api.token({ role: 'admin', may: 'admin' });
   const thread = await api.thread(token);
-  await api.request(`/api/threads/${thread}/messages`, { method: 'POST', token, json: { text: 'hi' } });
+  const post = async (path: string, json: JsonValue) => (await api.request(path, { method: 'POST', token, json })).json as { id: string };
+  await post(`/api/threads/${thread}/messages`, { text: `Look into ${sandbox}/notes.md` });
+  const { approvals } = (await api.request('/api/approvals', { token })).json as unknown as { approvals: readonly { id: string }[] };
+  const read = `${sandbox}/notes.md`;
+  await post('/api/saved', { name: 'greet', text: JSON.stringify({ system_prompt: 'Greet.', input_schema: [{ name: 'file' }] }) });
+  const run = await post('/api/saved/local%2Fgreet/runs', { inputs: { file: read } });
+  const task = await post('/api/tasks', { goal: ['Read', read] });
+  const [job] = (await api.request('/api/jobs', { token })).json as unknown as readonly { id: string }[];
+  /** Of what is there, by the beginning of a path. */
+  const ids: Readonly<Record<string, readonly (string | undefined)[]>> = {
+    '/api/agents/': ['helper'],
+    '/api/approvals/': approvals.map(({ id }) => id),
+    '/api/extensions/': ['risky', 'rest_api', 'broken'],
+    '/api/jobs/': [job?.id],
+    '/api/recipes/': ['brew'],
+    '/api/runs/': [run.id],
+    '/api/saved/': ['local%2Fgreet'],
+    '/api/skills/': ['letters', 'wrong'],
+    '/api/tasks/': [task.id],
+    '/api/threads/': [thread],
+    '/api/trace/': [thread],
+  };
   const provider = api.pith.kernel.host.providers.remote('rest_api', RouteProvider);
   const routes = ((await provider?.routes()) ?? []).filter(({ method, path }) => method === 'GET' && path !== '/api/events');
   const asked = routes.flatMap(({ path }) => {
     if (!path.includes('{')) return [path];
-    const ids =
-      IDS[path] ?? (path.startsWith('/api/threads/') ? [thread] : path.startsWith('/api/skills/') ? ['letters', 'wrong'] : ['nothing']);
-    return ids.map((id) => path.replace(/\{\w+\}/u, id));
+    const named = ids[path.slice(0, path.indexOf('{'))] ?? ['nothing'];
+    return named.map((id) => path.replace(/\{\w+\}/u, String(id)));
   });
   expect(asked.length).toBeGreaterThan(COMMAND_ROUTES.filter(({ method }) => method === 'GET').length);
   const found: string[] = [];
-  let answered = 0;
+  const answered = new Set<string>();
+  const queries: Readonly<Record<string, string>> = { explain: '?text=letter', diff: '?from=1', resources: '?path=SKILL.md' };
   for (const path of [...asked, '/api/skills?all=true', '/api/skills/search?query=letter', '/api/tools?agent=helper']) {
-    const { status, text } = await api.request(path, { token });
-    if (status < 300) answered += 1;
+    const { status, text } = await api.request(
+      `${path}${path.startsWith('/api/skills/') ? (queries[path.split('/')[4] ?? ''] ?? '') : ''}`,
+      {
+        token,
+      },
+    );
+    if (status < 300) answered.add(path);
     const home = process.env['HOME'] ?? sandbox;
     for (const folder of [sandbox, process.cwd(), home])
       if (text.includes(folder)) found.push(`${path}: ${text.slice(text.indexOf(folder) - 60, text.indexOf(folder) + 120)}`);
   }
   expect(found).toEqual([]);
-  expect(answered).toBeGreaterThan(25);
+  const withNames = routes.flatMap(({ path }) => (path.includes('{') && !UNANSWERED.includes(path) ? [path] : []));
+  const isAnswered = (path: string): boolean =>
+    [...answered].some(
+      (each) => new RegExp(`^${path.replaceAll(/\{\w+\}/gu, '[^/]+')}$`, 'u').test(each) && !routes.some((other) => other.path === each),
+    );
+  expect(withNames.filter((path) => !isAnswered(path))).toEqual([]);
+  expect((await api.request(`/api/tasks/${task.id}`, { token })).text).toContain('sandbox/notes.md');
+  expect((await api.request(`/api/runs/${run.id}`, { token })).text).toContain('sandbox/notes.md');
 });
 
 it('W13 W21 what people wrote comes back as it is where a form sends it back, paths too', async () => {

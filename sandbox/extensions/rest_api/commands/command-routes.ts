@@ -3,7 +3,7 @@ import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
 import type { Caller, HttpUsers, Route, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
-import type { ApiRequest } from '../route.ts';
+import type { ApiRequest, DescribedRoute } from '../route.ts';
 import { commandInput, inputSchema } from './command-schema.ts';
 import { askedPage, pageResult } from './pages.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
@@ -32,13 +32,13 @@ export class CommandRoutes {
   }
 
   /** Those whose commands are there now, with all that a request may say. */
-  async described(): Promise<readonly Route[]> {
+  async described(): Promise<readonly DescribedRoute[]> {
     const commands = await this.#commands();
     return COMMAND_ROUTES.flatMap((route) => {
       const command = commands.get(route.command);
       if (command === undefined) return [];
       const input = inputSchema(command, route);
-      return [{ ...stated(route), summary: command.description, ...(route.method === 'GET' ? { query: input } : { body: input }) }];
+      return [{ ...stated(route), summary: command.description, ...inputOf(route.method, input), ...answersOf(route) }];
     });
   }
 
@@ -151,6 +151,17 @@ function checked(schema: z.ZodObject, given: unknown): Values {
   throw new PithError('request_invalid', place === '' ? (issue?.message ?? 'it is invalid') : `${place}: ${issue?.message}`, {
     cure: 'see: GET /api/openapi.json',
   });
+}
+
+/** A body that may be empty may also be absent. */
+function inputOf(method: Route['method'], input: z.ZodObject): Pick<Route, 'query' | 'body'> {
+  if (method === 'GET') return { query: input };
+  return { body: input.safeParse({}).success ? input.default({}) : input };
+}
+
+function answersOf(route: CommandRoute): Pick<DescribedRoute, 'reads' | 'isTagged' | 'asks'> {
+  const changes = route.method !== 'GET' && resourceOf(route) !== null;
+  return { isTagged: TAGGED.has(route), asks: route.asks === true, ...(changes ? { reads: ['If-Match'] } : {}) };
 }
 
 /** A command that shows something and asks has done nothing yet. One that fails without a word of JSON says why in words. */

@@ -1,6 +1,5 @@
 import { type JsonValue, z } from 'pith';
-import type { Route } from 'pith/http';
-import { type ApiRoute, apiRoute } from '../route.ts';
+import { type ApiRoute, apiRoute, type DescribedRoute } from '../route.ts';
 
 /** Of the interface: a change that breaks clients is a new first number. */
 const VERSION = '1.0.0';
@@ -19,8 +18,10 @@ const ERROR: Json = {
   },
 };
 
+const JSON_TYPE = 'application/json';
+
 /** The description of all routes below /api. */
-export function descriptionRoute(routes: () => Promise<readonly Route[]>): ApiRoute {
+export function descriptionRoute(routes: () => Promise<readonly DescribedRoute[]>): ApiRoute {
   return apiRoute({ method: 'GET', path: '/api/openapi.json', need: 'user', summary: 'Describe these routes (OpenAPI 3.1)' }, async () => ({
     status: 200,
     json: openApiOf(await routes()),
@@ -28,7 +29,7 @@ export function descriptionRoute(routes: () => Promise<readonly Route[]>): ApiRo
 }
 
 /** The routes as an OpenAPI 3.1 document, from the schemas that check their requests. */
-function openApiOf(routes: readonly Route[]): JsonValue {
+function openApiOf(routes: readonly DescribedRoute[]): JsonValue {
   const paths: Record<string, Record<string, JsonValue>> = {};
   for (const route of routes) (paths[route.path] ??= {})[route.method.toLowerCase()] = operationOf(route);
   return {
@@ -43,8 +44,8 @@ function openApiOf(routes: readonly Route[]): JsonValue {
   };
 }
 
-function operationOf(route: Route): JsonValue {
-  const { method, path, need, summary, body, query, result, upload } = route;
+function operationOf(route: DescribedRoute): JsonValue {
+  const { method, path, need, summary, body, query, upload } = route;
   const inPath = [...path.matchAll(/\{(\w+)(\.\.\.)?\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
@@ -52,7 +53,7 @@ function operationOf(route: Route): JsonValue {
     schema: { type: 'string' },
   }));
   const content: Record<string, JsonValue> = {
-    ...(body === undefined ? {} : { 'application/json': { schema: schemaOf(body) } }),
+    ...(body === undefined ? {} : { [JSON_TYPE]: { schema: schemaOf(body) } }),
     ...Object.fromEntries((upload ?? []).map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
   };
   return {
@@ -60,13 +61,46 @@ function operationOf(route: Route): JsonValue {
     summary,
     tags: [path.split('/')[2] ?? 'api'],
     ...(need === 'public' ? { security: [] } : { 'x-pith-needs': need }),
-    parameters: [...inPath, ...inQuery(query)],
-    ...(Object.keys(content).length === 0 ? {} : { requestBody: { content, required: body !== undefined } }),
-    responses: {
-      200: { description: 'Done', content: { 'application/json': { schema: result === undefined ? {} : schemaOf(result) } } },
-      default: { description: 'An error', content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } } },
-    },
+    parameters: [...inPath, ...inQuery(query), ...inHeaders(route)],
+    ...(Object.keys(content).length === 0 ? {} : { requestBody: { content, required: body?.safeParse(undefined).success !== true } }),
+    responses: responsesOf(route),
   };
+}
+
+/** What a route answers, by status. */
+export function responsesOf({ status = 200, types = [JSON_TYPE], result, isTagged, asks }: DescribedRoute): Readonly<Record<string, Json>> {
+  const schemas = types.map(
+    (type) => [type, { schema: type !== JSON_TYPE ? TEXT : result === undefined ? {} : schemaOf(result) }] as const,
+  );
+  const done: Json = {
+    description: 'Done',
+    ...(status === 204 ? {} : { content: Object.fromEntries(schemas) }),
+    ...(isTagged === true ? { headers: { ETag: { description: 'What is shown, for If-Match', schema: TEXT } } } : {}),
+  };
+  return {
+    [status]: done,
+    ...(asks === true ? { 409: { description: 'What is to be agreed to first', content: { [JSON_TYPE]: { schema: QUESTION } } } } : {}),
+    default: { description: 'An error', content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } } },
+  };
+}
+
+const TEXT: Json = { type: 'string' };
+
+const QUESTION: Json = {
+  ...ERROR,
+  required: ['error', 'shown', 'confirm'],
+  properties: { ...Object(ERROR['properties']), shown: TEXT, confirm: TEXT },
+};
+
+const HEADERS = {
+  'Idempotency-Key': 'The first request with it acts; for a day others get its answer, unless that has a secret',
+  'If-Match': 'Acts only while what it changes has this ETag',
+  'Last-Event-ID': 'Goes on behind this event',
+};
+
+function inHeaders({ method, reads = [] }: DescribedRoute): readonly JsonValue[] {
+  const names = [...(method === 'GET' ? [] : (['Idempotency-Key'] as const)), ...reads];
+  return names.map((name) => ({ name, in: 'header', required: false, description: HEADERS[name], schema: TEXT }));
 }
 
 function inQuery(query: z.ZodType | undefined): readonly JsonValue[] {

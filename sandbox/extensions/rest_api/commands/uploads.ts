@@ -8,7 +8,7 @@ import { type ApiRoute, apiRoute } from '../route.ts';
 const MOST_BYTES = 64 * 1024 * 1024;
 const KEPT_MS = 60 * 60_000;
 
-/** Keeps an archive for an hour, so that `POST /api/skills/install` can look into it and install from it. Here nothing opens it. */
+/** Keeps an archive for `POST /api/skills/install`, which looks into it and installs from it. An upload removes those older than an hour. Here nothing opens it. */
 export function uploadRoute(context: Pick<ExtensionContext, 'dataDirectory' | 'clock' | 'use'>): ApiRoute {
   return apiRoute(
     {
@@ -19,6 +19,7 @@ export function uploadRoute(context: Pick<ExtensionContext, 'dataDirectory' | 'c
       upload: ['application/zip'],
       mostBytes: MOST_BYTES,
       result: z.strictObject({ from: z.string() }),
+      status: 201,
     },
     async ({ bytes }) => {
       const folder = stateFolder(context.dataDirectory, 'uploads');

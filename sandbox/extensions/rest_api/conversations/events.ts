@@ -10,6 +10,8 @@ export function eventRoutes(feed: Feed): readonly ApiRoute[] {
         path: '/api/events',
         need: 'user',
         summary: 'Stream what changes, and what your turns say; Last-Event-ID goes on behind that event',
+        types: ['text/event-stream'],
+        reads: ['Last-Event-ID'],
       },
       async ({ caller, headers, signal }) => streamed(feed.events(caller, headers['last-event-id'], signal)),
     ),

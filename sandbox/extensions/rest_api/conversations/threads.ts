@@ -85,6 +85,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
           all: flag(),
         }),
         result: openThreadShape(),
+        isTagged: true,
       },
       async ({ caller, params, query: { after, before, limit, all } }) => {
         const owned = await threads.of(params['id'] as string, caller, all);
@@ -154,6 +155,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
         need: 'user',
         summary: 'Export a conversation as Markdown, or as JSON with its messages as models get them',
         query: z.strictObject({ format: z.enum(['md', 'json']).default('md') }),
+        types: ['text/markdown', 'application/json'],
       },
       async ({ caller, params, query: { format }, signal }) => {
         const { id } = await threads.begun(params['id'] as string, caller);
@@ -164,6 +166,9 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
     ),
   ];
 }
+
+/** What came of a turn, or its events. */
+const TURN_TYPES = ['application/json', 'text/event-stream'];
 
 function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
   const { users, conversations, turns, threads, keys } = ports;
@@ -178,6 +183,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
         body: messageBody(),
         mostBytes: MOST_BYTES,
         result,
+        types: TURN_TYPES,
       },
       async (request) => {
         const { caller, params, body, headers } = request;
@@ -205,6 +211,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
         summary: 'Go on with a turn that was cut off, or whose questions are answered',
         body: choiceShape().default({}),
         result,
+        types: TURN_TYPES,
       },
       async (request) => {
         const { caller, params, body } = request;
@@ -272,6 +279,7 @@ function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonl
         summary: 'Begin a conversation: its first message makes it',
         body: z.strictObject({}).default({}),
         result: z.strictObject({ id: z.string() }),
+        status: 201,
       },
       async ({ caller }) => ({ status: 201, json: { id: await threads.begin(caller) } }),
     ),
@@ -283,6 +291,7 @@ function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonl
         summary: 'Make a conversation that begins like this one, or is what was before a message of yours; both stay',
         body: z.strictObject({ before: z.int().optional(), title: z.string().min(1).optional() }).default({}),
         result: z.strictObject({ id: z.string(), text: z.string().nullable() }),
+        status: 201,
       },
       async ({ caller, params, body: { before, title }, signal }) => {
         const { id } = await threads.begun(params['id'] as string, caller);
@@ -316,6 +325,8 @@ function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonl
         summary: 'Rename a conversation; with If-Match only while its title is the one that you read',
         body: z.strictObject({ title: z.string().trim().min(1).max(200) }),
         result: z.strictObject({ thread: threadShape() }),
+        reads: ['If-Match'],
+        isTagged: true,
       },
       async ({ caller, params, body: { title }, headers, signal }) => {
         const id = params['id'] as string;
@@ -335,6 +346,7 @@ function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonl
         path: '/api/threads/{id}',
         need: 'user',
         summary: 'Delete a conversation with all that was said, done and asked in it',
+        status: 204,
       },
       async ({ caller, params, signal }) => {
         const { id } = await idle(threads.begun(params['id'] as string, caller), turns);
