@@ -280,6 +280,7 @@ describePage('the chat', () => {
     await page.getByText('1 message waits its turn').waitFor();
     held.open();
     await page.getByRole('log').getByRole('alert').getByText("'nobody'").waitFor();
+    expect(await page.getByText('waits its turn').count()).toBe(0);
   });
 
   it('W17 while the page is hidden it tells of questions and ends, each as what it is; the newest count of questions holds', async () => {

@@ -1,7 +1,8 @@
+import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { HttpUsers } from 'pith/http';
 import type { ApiKernel } from '../rest_api/api-kernel.ts';
-import { gate } from '../../waiting.ts';
+import { gate, until } from '../../waiting.ts';
 import { describePage, FAR_HOST, newPage, openPage, say, violations } from './browser.ts';
 
 /** A new address by which the person at the terminal signs in. */
@@ -81,7 +82,8 @@ describePage('the connection of the page', () => {
       };
     })()`);
       await say(page, 'Do it');
-      await page.getByRole('alert').getByText('The connection ended before the message was taken').waitFor();
+      const why = how === 'ends' ? 'The connection ended before the message was taken' : 'Pith does not answer';
+      await page.getByRole('alert').getByText(why).waitFor();
       expect(await page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('Do it');
       await page.keyboard.press('Enter');
       await page.getByText('Once.').waitFor();
@@ -110,9 +112,11 @@ describePage('the connection of the page', () => {
       await page.getByText('A secret.').waitFor();
       const isDeaf = when !== 'at once';
       const held = gate();
+      let isHeld = true;
       if (isDeaf) {
         await page.addInitScript(`addEventListener('storage', (event) => event.stopImmediatePropagation());`);
-        await page.route('**/api/events', async (route) => {
+        await page.context().route('**/api/events', async (route) => {
+          if (!isHeld) return route.continue();
           await held.opened;
           await route.abort();
         });
@@ -129,8 +133,8 @@ describePage('the connection of the page', () => {
         })()`,
       );
       if (isDeaf) {
-        expect(await page.getByText('A secret.').count()).toBe(1);
-        await page.unroute('**/api/events');
+        await page.getByText('A secret.').waitFor();
+        isHeld = false;
         held.open();
       }
       await page.getByRole('status').getByText('· ann').waitFor();
@@ -138,4 +142,38 @@ describePage('the connection of the page', () => {
       expect(await page.getByText('Tell me').count()).toBe(0);
     },
   );
+
+  it('W16 many tabs need one connection for events; when its tab closes or freezes, another goes on', async () => {
+    const { api, page, faults } = await openPage({ script: ['One.', 'Two.', 'Three.'].map((text) => ({ text })) });
+    const context = page.context();
+    const streams: string[] = [];
+    context.on('request', (request) => void (request.url().endsWith('/api/events') && streams.push(request.url())));
+    await say(page, 'Begin');
+    await page.getByText('One.').waitFor();
+    const tabs = [];
+    for (let at = 0; at < 7; at += 1) {
+      const tab = await context.newPage();
+      if (at > 0) await tab.clock.install();
+      await tab.goto(page.url());
+      await tab.getByText('One.').waitFor();
+      await tab.getByRole('status').getByText('· local').waitFor();
+      tabs.push(tab);
+    }
+    expect(streams).toEqual([]);
+    const [leading, ...others] = tabs;
+    const json = (text: string) => ({ method: 'POST', json: { text } });
+    const path = `/api/threads/${new URL(page.url()).pathname.split('/').at(-1) ?? ''}/messages`;
+    const token = await api.token();
+    await page.close();
+    await until(() => streams.length === 1);
+    await api.request(path, { ...json('And more'), token });
+    for (const tab of tabs) await tab.getByText('Two.').waitFor();
+    await (await context.newCDPSession(leading as Page)).send('Page.setWebLifecycleState', { state: 'frozen' });
+    await others[0]?.clock.fastForward(46_000);
+    await until(() => streams.length === 2);
+    await api.request(path, { ...json('And more'), token });
+    for (const tab of others) await tab.getByText('Three.').waitFor();
+    expect(streams).toHaveLength(2);
+    expect(faults).toEqual([]);
+  });
 });

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { LeadingTab } from './leading-tab.ts';
 import { pageValue, person } from './session.ts';
 
 /** One event of the server's stream. */
@@ -22,6 +23,8 @@ const LATE_MS = 5000;
 /** Of one server, a browser keeps so many connections for the next requests. */
 const KEPT_CONNECTIONS = 6;
 const PROBE_MS = 1000;
+/** The tab that leads answers so fast, unless it is frozen. */
+const ANSWER_MS = 1000;
 const PAUSES_MS = [250, 500, 1000, 2000, 5000];
 
 type Listener = (event: ServerEvent) => void;
@@ -32,8 +35,22 @@ let lost = new AbortController();
 let usable: Promise<unknown> = Promise.resolve();
 /** When the server was heard, or was asked to say something. */
 let lastAt = 0;
+/** Whether the leading tab has been heard since this one asked. */
+let isAnswered = false;
 /** Ends the pause before the next attempt. */
 let wake = (): void => undefined;
+
+/** What the tabs of a browser tell each other: browsers open few connections to a server, so one of them follows the events for all. */
+type Told =
+  | { readonly kind: 'event'; readonly userId: string | undefined; readonly event: ServerEvent }
+  /** The leading tab has this connection; `last`: the place of the last event. */
+  | { readonly kind: 'state'; readonly userId: string | undefined; readonly isConnected: boolean; readonly last: string | null }
+  /** The connections of the browser are dead. */
+  | { readonly kind: 'lost' }
+  /** Another tab asks for the state. */
+  | { readonly kind: 'question' };
+
+const tabs = new LeadingTab<Told>(hear);
 
 /** Calls `listener` with each event from now on. `reset`: some may be missing, so that what is shown is loaded again. */
 export function onEvent(listener: Listener): () => void {
@@ -49,7 +66,7 @@ export async function connection(): Promise<AbortSignal> {
 
 /** Follows the server's events while somebody is signed in. A lost connection goes on where it was. */
 export function followEvents(): void {
-  let tick = Date.now();
+  let tick = (lastAt = Date.now());
   // By the clock of the wall, which goes on while a machine sleeps.
   setInterval(() => {
     const isLate = Date.now() - tick > LATE_MS;
@@ -60,7 +77,37 @@ export function followEvents(): void {
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') lookNow();
   });
-  void follow();
+  tabs.tell({ kind: 'question' });
+  void tabs.run(follow);
+}
+
+function hear(told: Told): void {
+  if (told.kind === 'question') return tabs.isLeading ? tellState() : undefined;
+  if (told.kind === 'lost') return drop();
+  if (tabs.isLeading || told.userId !== person.peek()?.userId) return; // of somebody who was signed in before
+  [lastAt, isAnswered] = [Date.now(), true];
+  if (told.kind === 'event') return deliver(told.event);
+  isConnected.value = told.isConnected;
+  last ??= told.last;
+}
+
+function setConnected(is: boolean): void {
+  isConnected.value = is;
+  tellState();
+}
+
+function tellState(): void {
+  tabs.tell({ kind: 'state', userId: person.peek()?.userId, isConnected: isConnected.peek(), last });
+}
+
+/** Where the leading tab does not say that it follows the events of this person, this one leads. */
+function askLeader(): void {
+  if (!person.peek()) return;
+  [lastAt, isAnswered] = [Date.now(), false];
+  tabs.tell({ kind: 'question' });
+  setTimeout(() => {
+    if (!isAnswered) tabs.takeOver();
+  }, ANSWER_MS);
 }
 
 /** It slept, perhaps: the connection may be dead, and a pause too long. */
@@ -74,9 +121,15 @@ function lookNow(): void {
  * used once, and so closed where nothing is answered.
  */
 function giveUp(): void {
+  if (!tabs.isLeading) return askLeader();
   if (running === null) return;
   running.abort();
   running = null;
+  tabs.tell({ kind: 'lost' });
+  drop();
+}
+
+function drop(): void {
   lost.abort();
   lost = new AbortController();
   const probe = (): Promise<unknown> =>
@@ -84,14 +137,15 @@ function giveUp(): void {
   usable = Promise.allSettled(Array.from({ length: KEPT_CONNECTIONS }, probe));
 }
 
-async function follow(): Promise<never> {
-  for (let failed = 0; ;) {
+async function follow(left: AbortSignal): Promise<void> {
+  for (let failed = 0; !left.aborted;) {
     await usable;
     if (person.value) {
       running = new AbortController();
-      const isFollowed = await listen(running.signal);
+      const isFollowed = await listen(AbortSignal.any([running.signal, left]));
       running = null;
-      isConnected.value = false;
+      if (left.aborted) return;
+      setConnected(false);
       failed = isFollowed ? 0 : failed + 1;
     }
     await pause(PAUSES_MS[Math.min(failed, PAUSES_MS.length - 1)] ?? 5000);
@@ -109,23 +163,28 @@ async function listen(signal: AbortSignal): Promise<boolean> {
     });
     if (answer.status === 401) person.value = null;
     if (!answer.ok || answer.body === null) return false;
-    isConnected.value = true;
+    setConnected(true);
     for await (const event of eventsIn(answer.body)) {
       isFollowed = true;
       lastAt = Date.now();
-      if (event.id !== null) last = event.id;
-      for (const listener of listeners) {
-        try {
-          listener(event);
-        } catch (error) {
-          reportError(error); // the others hear it
-        }
-      }
+      tabs.tell({ kind: 'event', userId: person.peek()?.userId, event });
+      deliver(event);
     }
   } catch {
     // cut: it is opened again
   }
   return isFollowed;
+}
+
+function deliver(event: ServerEvent): void {
+  if (event.id !== null) last = event.id;
+  for (const listener of listeners) {
+    try {
+      listener(event);
+    } catch (error) {
+      reportError(error); // the others hear it
+    }
+  }
 }
 
 /** The events of a stream in the form of server-sent events. */
