@@ -29,6 +29,7 @@ export function ThreadList({ current }: { readonly current: string | null }): VN
         {list.rows.map(({ id, title, state, branchOf }) => (
           <li key={id}>
             <a href={address('chat', id)} onClick={followLink} aria-current={id === current ? 'page' : undefined}>
+              {state === 'awaiting_approval' && <span class="warn"> asks you</span>}
               {branchOf !== null && (
                 <span class="muted" title="A branch">
                   ↳{' '}
@@ -36,7 +37,6 @@ export function ThreadList({ current }: { readonly current: string | null }): VN
               )}
               {title || id}
               {state === 'running' && <span class="muted"> …</span>}
-              {state === 'awaiting_approval' && <span class="warn"> asks you</span>}
             </a>
           </li>
         ))}

@@ -1,11 +1,26 @@
 import { Lexer, type Token, type Tokens } from 'marked';
 import type { ComponentChildren, VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { CodeBlock } from './code-block.tsx';
 
-/** Markdown as elements, made from the lexer's tokens: no HTML of a text reaches the browser as HTML. */
+/** The lexer takes the square of this for a paragraph of nothing but marks, and 100,000 characters take minutes. */
+const MOST_INLINE = 5_000;
+/** Quotations and lists within each other: each is a call within a call, for the lexer and for the page. */
+const TOO_DEEP = /^(?:(?:[ \t]*(?:>|(?:[-*+]|\d{1,9}[.)])[ \t])){50}|[ \t]{200,}(?:[-*+]|\d{1,9}[.)])[ \t])/m;
+
+/** Markdown as elements, made from the lexer's tokens: no HTML of a text reaches the browser as HTML. What is too deep is shown as it is. */
 export function Markdown({ text }: { readonly text: string }): VNode {
-  return <div class="markdown">{blocks(Lexer.lex(text, { gfm: true, breaks: false }))}</div>;
+  const tokens = useMemo(() => (TOO_DEEP.test(text) ? null : tokensOf(text)), [text]);
+  return tokens === null ? <div class="markdown pre">{text}</div> : <div class="markdown">{blocks(tokens)}</div>;
+}
+
+function tokensOf(text: string): readonly Token[] {
+  const lexer = new Lexer({ gfm: true, breaks: false });
+  const tokens = lexer.blockTokens(text.replaceAll(/\r\n?/gu, '\n'));
+  for (const { src, tokens: inner } of lexer.inlineQueue)
+    if (src.length > MOST_INLINE) inner.push({ type: 'text', raw: src, text: src, escaped: false });
+    else lexer.inlineTokens(src, inner);
+  return tokens;
 }
 
 function blocks(tokens: readonly Token[]): ComponentChildren {

@@ -1,3 +1,4 @@
+import { visible } from '../parts/visible.ts';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
@@ -35,7 +36,7 @@ export function Resources({ path }: { readonly path: string }): VNode {
         {value?.files.map(({ path: file, size }) => (
           <li key={file}>
             <button type="button" class="quiet" aria-pressed={file === chosen} onClick={() => setChosen(file === chosen ? null : file)}>
-              {file}
+              {visible(file)}
             </button>
             <span class="muted">{size.toLocaleString()} bytes</span>
           </li>

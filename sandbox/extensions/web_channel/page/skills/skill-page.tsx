@@ -1,3 +1,4 @@
+import { visible } from '../parts/visible.ts';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
@@ -51,7 +52,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
         </a>
       </p>
       <div class="row">
-        <h1>{skill.name}</h1>
+        <h1>{visible(skill.name)}</h1>
         <span class={`chip ${skill.state === 'offered' ? 'good' : 'warn'}`}>{skill.state}</span>
         <span class="muted">
           {skill.source} · {skill.tokens.toLocaleString()} tokens{skill.version !== undefined && ` · ${skill.version}`}
@@ -62,7 +63,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
           </span>
         ))}
       </div>
-      <p>{skill.description}</p>
+      <p>{visible(skill.description)}</p>
       {skill.reason !== undefined && (
         <p class="warn">
           {skill.reason}

@@ -1,3 +1,4 @@
+import { visible } from '../parts/visible.ts';
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
@@ -87,13 +88,13 @@ function SkillList(): VNode {
         {list.rows.map((skill) => (
           <li key={`${skill.source}/${skill.id}`}>
             <a href={address('skills/skill', skill.source, skill.id)} onClick={followLink}>
-              {skill.name}
+              {visible(skill.name)}
             </a>
             <span class={`chip ${skill.state === 'offered' ? 'good' : 'warn'}`}>{skill.state}</span>
             <span class="muted">
               {skill.source} · {skill.tokens.toLocaleString()} tokens{skill.version !== undefined && ` · ${skill.version}`}
             </span>
-            <p>{skill.description}</p>
+            <p>{visible(skill.description)}</p>
             {skill.tags?.map((each) => (
               <button key={each} type="button" class="chip" aria-label={`Only ${each}`} onClick={() => (tag.value = each)}>
                 {each}
