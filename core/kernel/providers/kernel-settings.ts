@@ -2,6 +2,7 @@ import { PithError, type JsonValue, type SettingsChange } from '../../contract/i
 import { loadSettingsSchema } from '../../declarations/index.ts';
 import { describeIssues, jsonSchemaOf } from '../calls/schemas.ts';
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
+import { didYouMean, printableLine } from '@pith/plain-text';
 
 /** A settings form: what may be set, as JSON Schema (null: nobody says), and what is set. */
 export interface SettingsForm {
@@ -23,14 +24,20 @@ export async function kernelForm(settings: object): Promise<SettingsForm> {
 
 /** Throws `not_allowed` for what a person writes by hand, and `config_invalid` for what the schema refuses. */
 export async function checkKernelChanges(changes: SettingsChange): Promise<void> {
+  const schema = (await loadSettingsSchema()).settingsSchema();
+  const known = Object.keys(schema.shape);
   for (const dotted of Object.keys(changes)) {
     const keys = dotted.split('.');
-    if (CHANGEABLE.includes(keys[0] ?? '') && !keys.includes('') && !keys.includes('__proto__')) continue;
+    const [first = ''] = keys;
+    if (!known.includes(first))
+      throw new PithError('config_invalid', `there is no setting '${printableLine(first, 80)}'${didYouMean(first, known)}`, {
+        cure: 'see: pith settings',
+      });
+    if (CHANGEABLE.includes(first) && !keys.includes('') && !keys.includes('__proto__')) continue;
     throw new PithError('not_allowed', `'${dotted}' cannot be set by command`, {
       cure: `write it into pith.yaml by hand; by command: ${CHANGEABLE.join(', ')}`,
     });
   }
-  const schema = (await loadSettingsSchema()).settingsSchema();
   const given = nested(changes);
   const { error } = schema.safeParse(given);
   if (error === undefined) return;

@@ -33,3 +33,21 @@ it('W15 W21 a key is not shown among settings, and stays what it was when what i
   expect(await set([{ url: 'https://y.example/?key=[hidden]' }])).toMatchObject({ code: 1, err: expect.stringContaining('by hand') });
   expect(written()).toBe(before);
 });
+
+it('K7 K44 a setting and a log of a name that nothing has are refused with the nearest name, and nothing is written', async () => {
+  const folder = folderWith(FILES);
+  const run = (...argv: string[]) => cli(argv, { cwd: folder, openKernel });
+  const before = readFileSync(path.join(folder, 'sandbox/pith.yaml'), 'utf8');
+  expect(await run('settings', 'set', 'nothing=1')).toMatchObject({
+    code: 1,
+    err: "pith: there is no setting 'nothing'; see: pith settings\n",
+  });
+  expect(await run('settings', 'set', 'defualt_agent=x')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("did you mean 'default_agent'"),
+  });
+  expect(await run('settings', 'set', 'admins=x')).toMatchObject({ code: 1, err: expect.stringContaining('by hand') });
+  expect(readFileSync(path.join(folder, 'sandbox/pith.yaml'), 'utf8')).toBe(before);
+  expect(await run('logs', 'psot')).toMatchObject({ code: 1, err: expect.stringContaining("did you mean 'post'") });
+  expect(await run('logs', 'post')).toMatchObject({ code: 0, out: 'The log has nothing of it\n' });
+});
