@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../waiting.ts';
@@ -80,6 +82,16 @@ it('W1 pith web prints the address where no program opens it, and ends its serve
   web.child.kill('SIGTERM');
   await web.ended;
   await expect(fetch(new URL(said).origin)).rejects.toThrow('fetch failed');
+});
+
+it('W1 pith web ends with an error where another program has the port', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const { options } = await project(0, port);
+  const why = `pith: port ${port} of 127.0.0.1 is taken; stop what listens there, or choose another: pith serve --port N\n`;
+  expect(await runPith(['web', '--print'], options)).toMatchObject({ code: 1, out: '', err: why });
 });
 
 it('W1 pith web restarts its kernel after a crash, and opens no second page', async () => {

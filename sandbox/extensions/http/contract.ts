@@ -120,7 +120,10 @@ export interface HttpUsers {
   agents(role: Role): Promise<readonly AgentSpec[]>;
   /** One of them; without an id the first. Rejects `agent_unknown`, also for one that only others reach. */
   agent(id: string | undefined, role: Role): Promise<AgentSpec>;
-  /** A one-time address that opens the page as `local`, valid for five minutes: `http://127.0.0.1:7484/#code=…`. Rejects `not_listening`. */
+  /**
+   * A one-time address that opens the page as `local`, valid for five minutes: `http://127.0.0.1:7484/#code=…`. Rejects `not_listening`, or
+   * `port_taken` where something else has the port.
+   */
   signInAddress(): Promise<string>;
   /** Oldest first. */
   tokens(): Promise<readonly TokenInfo[]>;

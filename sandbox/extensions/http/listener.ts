@@ -166,7 +166,7 @@ export class Listener {
   }
 }
 
-function portTaken(host: string, port: number): PithError {
+export function portTaken(host: string, port: number): PithError {
   return new PithError('port_taken', `port ${port} of ${host} is taken`, {
     cure: 'stop what listens there, or choose another: pith serve --port N',
   });

@@ -19,9 +19,12 @@ export default class Http implements ServiceProvider, CommandProvider {
     agents: async (role) => (await this.#agents()).agents(role),
     agent: async (id, role) => (await this.#agents()).agent(id, role),
     signInAddress: async () => {
-      const { listeningAddress } = await import('./server.ts');
+      const { listeningAddress, refuseTakenPort } = await import('./server.ts');
       const address = await listeningAddress(this.context);
-      if (address === null) throw new PithError('not_listening', 'nothing listens for this sandbox', { cure: 'start it: pith serve' });
+      if (address === null) {
+        await refuseTakenPort(this.context);
+        throw new PithError('not_listening', 'nothing listens for this sandbox', { cure: 'start it: pith serve' });
+      }
       return `${address}/#code=${await (await this.#tokens()).makeCode()}`;
     },
     tokens: async () => (await this.#tokens()).list(),

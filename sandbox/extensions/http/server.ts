@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { guardedFetch } from '@pith/guarded-fetch';
+import { guardedFetch, isListening } from '@pith/guarded-fetch';
 import { fieldsOf, sha256 } from '@pith/plain-data';
 import { hiddenFolders } from '@pith/plain-text';
 import { type ExtensionContext, Places, PithError } from 'pith';
 import type { Config } from './config.ts';
 import { RouteProvider } from './contract.ts';
 import { MinuteLimit } from './limits.ts';
-import { Listener } from './listener.ts';
+import { Listener, portTaken } from './listener.ts';
 import { ownRoutes } from './own-routes.ts';
 import { Requests } from './requests.ts';
 import { RouteTable } from './routing.ts';
@@ -78,6 +78,12 @@ export async function listeningAddress({ kv }: Pick<Context, 'kv'>): Promise<str
   } catch {
     return null; // nothing answers there
   }
+}
+
+/** Rejects `port_taken` where something listens at the port of the settings. */
+export async function refuseTakenPort({ config: { host, port } }: Pick<Context, 'config'>): Promise<void> {
+  if (port === 0) return; // any free one
+  if (await isListening(addressOf(host, port))) throw portTaken(host, port);
 }
 
 /** How a browser on this machine reaches it. */

@@ -12,12 +12,12 @@ export interface WebPorts {
 
 /** `pith web`: opens the page; where nothing listens, it serves until Ctrl-C. */
 export function webCommand({ users, clock }: WebPorts): Command {
-  /** A new one-time address; null: nothing listens. */
-  const address = async (): Promise<string | null> => {
+  /** A new one-time address; null: there is none for one of these reasons. */
+  const address = async (...reasons: readonly string[]): Promise<string | null> => {
     try {
       return await users().signInAddress();
     } catch (error) {
-      if (codeOf(error, '') !== 'not_listening') throw error;
+      if (!reasons.includes(codeOf(error, ''))) throw error;
       return null;
     }
   };
@@ -30,13 +30,13 @@ export function webCommand({ users, clock }: WebPorts): Command {
     );
   };
   const runBeforeStart: NonNullable<Command['runBeforeStart']> = async (input, io, start, signal) => {
-    const at = await address();
+    const at = await address('not_listening');
     if (at !== null) return show(at, input, io);
     const ended = new AbortController();
     const over = AbortSignal.any([signal, ended.signal]);
     const shown = (async () => {
       while (!over.aborted) {
-        const now = await address();
+        const now = await address('not_listening', 'port_taken'); // its own server has the port a moment before it says so
         if (now !== null) return show(now, input, io);
         await clock.sleep(ASK_MS, over).catch(() => undefined); // it ends
       }
