@@ -172,7 +172,7 @@ export class LiveTurns {
   async waiting(threadId: string): Promise<readonly { readonly key: string; readonly text: string }[]> {
     const keys = this.of(threadId).flatMap(({ isWaiting, asked: { key } }) => (isWaiting && key !== undefined ? [key] : []));
     const kept = await Promise.all(keys.map((key) => this.queued.find({ threadId, key })));
-    return keys.flatMap((key, at) => (kept[at] == null ? [] : [{ key, text: kept[at].input ?? '' }]));
+    return kept.flatMap((asked, at) => (asked === null ? [] : [{ key: keys[at] as string, text: asked.input ?? '' }]));
   }
 
   /** Takes a message back. False: none of this key waits. */
