@@ -4,8 +4,9 @@ import type { Clock } from 'pith';
 /** A request as Node has it. */
 export type Incoming = IncomingMessage;
 
-/** The time limit for a body: a slow one would keep its connection open for minutes. */
-const BODY_MS = 30_000;
+/** In each such time a body brings at least so many bytes, or ends: a slower one would keep its connection open for hours. */
+const LOOK_MS = 30_000;
+const LEAST_BYTES = 128 * 1024;
 /** What is read and dropped of a body that is refused, so that its sender reads the answer before the connection ends. */
 const MOST_DROPPED = 1024 * 1024;
 const DROP_MS = 2000;
@@ -20,6 +21,7 @@ export async function readBody(incoming: Incoming, most: number, clock: Clock): 
   if (Number(incoming.headers['content-length'] ?? 0) > most) return 'too large';
   const parts: Uint8Array[] = [];
   let length = 0;
+  let seen = 0;
   let isOver = false;
   return new Promise((resolve) => {
     const end = (result: Uint8Array | 'too large' | 'late' | 'gone'): void => {
@@ -29,7 +31,15 @@ export async function readBody(incoming: Incoming, most: number, clock: Clock): 
       incoming.off('data', take).off('end', whole).off('error', gone).off('close', gone).pause();
       resolve(result);
     };
-    const cancel = clock.after(BODY_MS, () => void setImmediate(() => end('late'))); // what has arrived while the process was busy is read first
+    let cancel = (): void => undefined;
+    const look = (): void => {
+      if (isOver) return;
+      if (length - seen < LEAST_BYTES) return end('late');
+      seen = length;
+      wait();
+    };
+    const wait = (): void => void (cancel = clock.after(LOOK_MS, () => void setImmediate(look))); // what has arrived while the process was busy is read first
+    wait();
     const take = (part: Uint8Array): void => {
       length += part.length;
       if (length > most) end('too large');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
 import { scriptedModel, testKernel } from 'pith/testing';
+import { kernelCommands } from '../../../core/cli/index.ts';
 import { until } from '../../waiting.ts';
 import { apiKernel, type ApiKernel, type ServerEvent, upTo } from './api-kernel.ts';
 
@@ -113,7 +114,12 @@ describe('events over HTTP', () => {
     expect(paused.status).toBe(200);
     const stream = await api.events('/api/events', { token });
     await stream.next();
-    const elsewhere = await testKernel({ sandbox: api.pith.sandbox, only: ['task_engine'], model: scriptedModel([]) });
+    const elsewhere = await testKernel({
+      sandbox: api.pith.sandbox,
+      only: ['task_engine'],
+      commands: kernelCommands,
+      model: scriptedModel([]),
+    });
     const { code } = await elsewhere.command('tasks submit count');
     expect(code).toBe(0);
     expect((await upTo(stream, ({ data }) => data['kind'] === 'job')).at(-1)?.data).toEqual({ kind: 'job', id: '' });

@@ -7,11 +7,14 @@ export interface ChangedJobs {
   readonly owners: readonly (string | null)[];
 }
 
+const COMMAND = 'jobs changes';
+
 /** Those that have changed since `number`; null: only the present number is asked. null as result: nothing here knows of jobs. */
 export async function changedJobs({ find }: Pick<ExtensionContext, 'find'>, number: number | null): Promise<ChangedJobs | null> {
   const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-  if (kernel === undefined) return null;
+  const commands = (await kernel?.getCommands()) ?? [];
+  if (!commands.some(({ path }) => path === COMMAND)) return null;
   const options: Readonly<Record<string, number>> = number === null ? {} : { since: number };
-  const { values } = await captureCommand(kernel, 'jobs changes', { options }, new AbortController().signal);
+  const { values } = await captureCommand({ getCommands: () => commands }, COMMAND, { options }, new AbortController().signal);
   return values[0] as unknown as ChangedJobs;
 }
