@@ -1,4 +1,3 @@
-import { systemClock } from '@pith/promises';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
 import { scriptedModel, testKernel } from 'pith/testing';
@@ -21,7 +20,9 @@ describe('events over HTTP', () => {
     const api = await apiKernel([{ text: 'for Ann' }, { text: 'for Bob' }]);
     const [ann, bob] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'bob' })];
     const [streamA, streamB] = [await api.events('/api/events', { token: ann }), await api.events('/api/events', { token: bob })];
-    expect([await streamA.next(), await streamB.next()]).toMatchObject([{ event: 'ready' }, { event: 'ready' }]);
+    expect([await streamA.next(), await streamB.next()]).toMatchObject(
+      ['ann', 'bob'].map((userId) => ({ event: 'ready', data: { userId } })),
+    );
     const [a, b] = [await api.thread(ann), await api.thread(bob)];
     const say = (token: string, id: string) => api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'hi' } });
     await say(ann, a);
@@ -119,7 +120,8 @@ describe('events over HTTP', () => {
       commands: kernelCommands,
       model: scriptedModel([]),
     });
-    expect((await elsewhere.command('tasks submit count')).text).toContain('is pending');
+    const { code } = await elsewhere.command('tasks submit count');
+    expect(code).toBe(0);
     expect((await upTo(stream, ({ data }) => data['kind'] === 'job')).at(-1)?.data).toEqual({ kind: 'job', id: '' });
     await elsewhere.kernel.stop();
   });
@@ -167,31 +169,6 @@ describe('events over HTTP', () => {
     expect(await (await api.events('/api/events', { token, headers: { 'last-event-id': ready?.id ?? '' } })).next()).toMatchObject({
       event: 'ready',
     });
-  });
-
-  it('W16 what is older than a day is not known any more: a reader from before begins anew, a later one goes on', async () => {
-    let later = 0;
-    const clock = { ...systemClock, now: () => systemClock.now() + later };
-    const api = await apiKernel([{ text: 'old' }, { text: 'recent' }, { text: 'new' }], { clock });
-    const token = await api.token({ userId: 'ann' });
-    const stream = await api.events('/api/events', { token });
-    const first = (await stream.next())?.id;
-    /** The place of a new conversation in the journal. */
-    const said = async () => {
-      const id = await api.thread(token);
-      await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'hi' } });
-      return (await upTo(stream, ({ event, data }) => event === 'changed' && data['id'] === id)).at(-1)?.id;
-    };
-    const answer = async (last: string | undefined) =>
-      (await (await api.events('/api/events', { token, headers: { 'last-event-id': last ?? '' } })).next())?.event;
-    await said();
-    expect(await answer(first)).toBe('ready');
-    later = 23 * 3_600_000;
-    const recent = await said();
-    expect(await answer(first)).toBe('ready');
-    later = 25 * 3_600_000;
-    await said();
-    expect([await answer(first), await answer(recent)]).toEqual(['reset', 'ready']);
   });
 
   it('W16 W17 what another process says in a thread, and its end from there, are told', async () => {
