@@ -67,7 +67,7 @@ it('W2 W5 an administrator with a token for chats or answers sees and changes no
       };
       const answer = await ask(id);
       const unknown = id.replace(/.$/u, (last) => (last === '0' ? '1' : '0'));
-      const nobodys = path.includes('{') ? await ask(unknown) : { ...answer, status: expect.toBeOneOf([200, 400]) };
+      const nobodys = path.includes('{') ? await ask(unknown) : answer;
       const status = need === 'approve' && may === 'chat' ? 403 : path.includes('{') ? 404 : answer.status;
       expect({ route, ...answer }).toEqual({ route, ...nobodys, status });
       expect([route, [...ids.values()].filter((each) => answer.text.includes(each))]).toEqual([route, []]);
