@@ -28,7 +28,11 @@ it('W3 W31 no GET route answers with a path of the machine, whatever is asked fo
   const { sandbox } = api.pith;
   const token = await api.token({ role: 'admin', may: 'admin' });
   const thread = await api.thread(token);
-  const post = async (path: string, json: JsonValue) => (await api.request(path, { method: 'POST', token, json })).json as { id: string };
+  const post = async (path: string, json: JsonValue) => {
+    const answer = await api.request(path, { method: 'POST', token, json });
+    expect({ path, status: answer.status, json: answer.json }).toEqual({ path, status: 200, json: expect.anything() });
+    return answer.json as { readonly id: string };
+  };
   await post(`/api/threads/${thread}/messages`, { text: 'hi' });
   const { approvals } = (await api.request('/api/approvals', { token })).json as unknown as { approvals: readonly { id: string }[] };
   const read = `${sandbox}/notes.md`;
