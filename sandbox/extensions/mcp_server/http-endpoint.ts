@@ -14,9 +14,10 @@ export class HttpEndpoint implements RouteProvider {
   readonly #present: () => Promise<McpHttpHandler>;
 
   constructor(private readonly context: ExtensionContext<{ readonly agent?: string | undefined }>) {
-    const serve = async ({ userId, role }: Person) => {
+    const serve = async ({ userId, role, may }: Person) => {
       const users = context.find(HttpUsers)[0]!; // who asks over HTTP has it
-      return serverFor(context, { userId, agent: await users.agent(context.config.agent, role), agents: () => users.agents(role) });
+      const agent = await users.agent(context.config.agent, role);
+      return serverFor(context, { userId, asAdmin: may === 'admin', agent, agents: () => users.agents(role) });
     };
     this.#sessions = new Sessions(context.clock, serve);
     this.#present = oncePromised(async () => {
@@ -56,8 +57,8 @@ export class HttpEndpoint implements RouteProvider {
     const { isLegacyRequest } = await import('@modelcontextprotocol/server');
     const handler = await this.#present();
     const [method = ''] = route.split(' ');
-    const { userId, role } = caller!; // the need of the routes
-    const person: Person = { userId, role };
+    const { userId, role, may } = caller!; // the need of the routes
+    const person: Person = { userId, role, may };
     const request = new Request(`http://localhost${PATH}`, {
       method,
       headers,

@@ -1,12 +1,11 @@
 import type { AgentSpec } from 'pith';
+import type { ActingUser } from 'pith/saved_skills';
 
 /** The channel of turns that clients begin. */
 export const CHANNEL = 'mcp';
 
-/** Whom a connection serves. */
-export interface Served {
-  /** The person whose skills, saved skills and conversations they are. */
-  readonly userId: string;
+/** Whom a connection serves: whose skills, saved skills and conversations they are. */
+export interface Served extends ActingUser {
   /** Its skills are offered, and it works on tasks. */
   readonly agent: AgentSpec;
   /** Those that this person reaches. */

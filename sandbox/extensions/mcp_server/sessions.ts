@@ -9,7 +9,7 @@ const MOST_OF_ONE = 20;
 const IDLE_MS = 24 * 3_600_000;
 
 /** Whose a session is. */
-export type Person = Pick<Caller, 'userId' | 'role'>;
+export type Person = Pick<Caller, 'userId' | 'role' | 'may'>;
 
 interface Session {
   readonly person: Person;
@@ -85,8 +85,8 @@ export class Sessions {
 }
 
 /** A role that has changed since needs a new session. */
-function isOf({ person }: Session, { userId, role }: Person): boolean {
-  return person.userId === userId && person.role === role;
+function isOf({ person }: Session, { userId, role, may }: Person): boolean {
+  return person.userId === userId && person.role === role && person.may === may;
 }
 
 function unknown(): Response {

@@ -80,16 +80,17 @@ async function found(shelf: SkillShelf, id: string) {
 }
 
 /** Skills that their owners have exposed, each with its inputs. */
-async function savedTools({ served: { userId }, saved }: ToolPorts): Promise<readonly ServedTool[]> {
+async function savedTools({ served: { userId, asAdmin }, saved }: ToolPorts): Promise<readonly ServedTool[]> {
   if (saved === null) return [];
-  return (await saved.exposed({ userId }, CHANNEL)).map(({ tool, skill, description, inputSchema }) => ({
+  const by = { userId, asAdmin };
+  return (await saved.exposed(by, CHANNEL)).map(({ tool, skill, description, inputSchema }) => ({
     name: tool,
     description,
     inputSchema: { ...inputSchema, type: 'object' },
     isReadOnly: false,
     async call(input, { signal, progress }) {
       await progress(`the saved skill '${skill}' runs`);
-      const call = { by: { userId }, channelId: CHANNEL, threadId: CHANNEL, inputs: input as Readonly<Record<string, JsonValue>> };
+      const call = { by, channelId: CHANNEL, threadId: CHANNEL, inputs: input as Readonly<Record<string, JsonValue>> };
       return resultOf(await saved.runExposed(skill, call, signal));
     },
   }));

@@ -83,6 +83,19 @@ describe('the MCP server over HTTP', () => {
     },
   );
 
+  it('W5 W22 a saved skill of another user is a tool for an administrator whose token may do that, and not with a token for chats', async () => {
+    const here = await served(scriptedModel([]));
+    const as = (line: string) => here.pith.command(line, { userId: 'ada', json: true });
+    await here.pith.write('files/greet.yml', JSON.stringify({ system_prompt: 'Greet.', description: 'Greets.' }));
+    await as(`saved new greet --file ${here.pith.sandbox}/files/greet.yml`);
+    await as('saved expose greet on');
+    const offered = async (may: 'chat' | 'approve' | 'admin') => {
+      const { client } = await clientOf(here, await here.token({ userId: 'admin', may }));
+      return (await client.listTools()).tools.some(({ name }) => name === 'greet');
+    };
+    expect([await offered('chat'), await offered('approve'), await offered('admin')]).toEqual([false, false, true]);
+  });
+
   it('W22 needs a token, and the session and the thread of another person are as unknown as none', async () => {
     const model = scriptedModel([{ text: 'noted' }]);
     const here = await served(model);

@@ -2,6 +2,7 @@ import type { JsonValue } from 'pith';
 import { RouteProvider } from 'pith/http';
 import { expect, it } from 'vitest';
 import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
+import { until } from '../../waiting.ts';
 import { apiKernel } from './api-kernel.ts';
 
 const SKILL = '---\nname: letters\ndescription: Write a letter. Use when somebody wants a letter.\n---\n\nWrite it.\n';
@@ -12,7 +13,8 @@ const UNANSWERED = ['/api/proposals/{id}', '/api/proposals/{id}/diff'];
 
 it('W3 W31 no GET route answers with a path of the machine, whatever is asked for', async () => {
   const asks = { calls: [{ name: 'risk', input: {} }] };
-  const api = await apiKernel([asks, { text: 'Hello' }, { text: 'Hello' }], {
+  const working = { text: 'I read it', hang: true } as const;
+  const api = await apiKernel([asks, working, working], {
     only: undefined as never,
     files: {
       'recipes/brew.md': '---\ndescription: Brew something\n---\nBrew.\n',
@@ -26,13 +28,18 @@ it('W3 W31 no GET route answers with a path of the machine, whatever is asked fo
   const { sandbox } = api.pith;
   const token = await api.token({ role: 'admin', may: 'admin' });
   const thread = await api.thread(token);
-  const post = async (path: string, json: JsonValue) => (await api.request(path, { method: 'POST', token, json })).json as { id: string };
-  await post(`/api/threads/${thread}/messages`, { text: `Look into ${sandbox}/notes.md` });
+  const post = async (path: string, json: JsonValue) => {
+    const answer = await api.request(path, { method: 'POST', token, json });
+    expect({ path, status: answer.status, json: answer.json }).toEqual({ path, status: 200, json: expect.anything() });
+    return answer.json as { readonly id: string };
+  };
+  await post(`/api/threads/${thread}/messages`, { text: 'hi' });
   const { approvals } = (await api.request('/api/approvals', { token })).json as unknown as { approvals: readonly { id: string }[] };
   const read = `${sandbox}/notes.md`;
   await post('/api/saved', { name: 'greet', text: JSON.stringify({ system_prompt: 'Greet.', input_schema: [{ name: 'file' }] }) });
   const run = await post('/api/saved/local%2Fgreet/runs', { inputs: { file: read } });
   const task = await post('/api/tasks', { goal: ['Read', read] });
+  await until(() => api.model.requests.length === 3);
   const [job] = (await api.request('/api/jobs', { token })).json as unknown as readonly { id: string }[];
   /** Of what is there, by the beginning of a path. */
   const ids: Readonly<Record<string, readonly (string | undefined)[]>> = {
