@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
+import { until } from '../../waiting.ts';
 import { describePage, openPage, say, violations } from './browser.ts';
 
 const POEMS = `---
@@ -51,6 +52,40 @@ describePage('skills on the page', () => {
     await page.getByText('and correct its SKILL.md').first().waitFor();
     await page.getByLabel('Source').selectOption('sandbox/skills');
     await page.getByRole('link', { name: 'broken' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('W12 W32 of many skills a page is loaded, the next one at the end of it, and the server filters all of them', async () => {
+    const many = Array.from({ length: 120 }, (_, at) => {
+      const id = `song-${String(at).padStart(3, '0')}`;
+      return [
+        `skills/${id}/SKILL.md`,
+        `---\nname: ${id}\ndescription: Sing song ${at}.\ntags: [${at === 119 ? 'last' : 'song'}]\n---\n\nSing.\n`,
+      ];
+    });
+    const { page, faults } = await openPage({ files: Object.fromEntries(many) });
+    const asked: string[] = [];
+    page.on('request', (request) => void (request.url().includes('/api/skills?') && asked.push(new URL(request.url()).search)));
+    await page.getByRole('link', { name: 'Skills', exact: true }).click();
+    const cards = page.locator('.cards > li');
+    const [, total = ''] = /^(\d+) of \1$/u.exec((await page.getByText(/^\d+ of \d+$/u).textContent()) ?? '') ?? [];
+    expect(Number(total)).toBeGreaterThan(120);
+    await page.getByRole('link', { name: 'song-000' }).waitFor();
+    expect(await cards.count()).toBe(50);
+    await page.getByRole('button', { name: 'More' }).scrollIntoViewIfNeeded();
+    await until(async () => (await cards.count()) === 100);
+    await page.getByRole('button', { name: 'More' }).press('Enter');
+    await page.getByRole('link', { name: 'song-119' }).waitFor();
+    expect([await cards.count(), await page.getByRole('button', { name: 'More' }).count()]).toEqual([Number(total), 0]);
+    await page.getByLabel('Tag').selectOption({ label: 'last (1)' });
+    await page.getByText(`1 of ${total}`).waitFor();
+    await until(async () => (await cards.count()) === 1);
+    await page.getByLabel('Tag').selectOption('');
+    await page.getByRole('searchbox', { name: 'Search skills' }).fill('song 11');
+    await page.getByText(`11 of ${total}`).waitFor();
+    await until(async () => (await cards.count()) === 11);
+    expect(asked.filter((search) => !search.includes('limit='))).toEqual([]);
+    expect(await violations(page)).toEqual([]);
     expect(faults).toEqual([]);
   });
 

@@ -1,15 +1,17 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
+import { More } from '../parts/more.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { address, followLink } from '../router.ts';
-import { concerns, useLoaded } from '../server/loaded.ts';
+import { useList } from '../server/list.ts';
+import { concerns } from '../server/loaded.ts';
 import type { Thread } from './shapes.ts';
 
 /** The conversations of this person, newest first. */
 export function ThreadList({ current }: { readonly current: string | null }): VNode {
   const words = useSignal('');
-  const path = `/api/threads?limit=100${words.value.trim() === '' ? '' : `&text=${encodeURIComponent(words.value.trim())}`}`;
-  const [loaded] = useLoaded<{ readonly threads: readonly Thread[] }>(path, concerns('thread'));
+  const path = `/api/threads${words.value.trim() === '' ? '' : `?text=${encodeURIComponent(words.value.trim())}`}`;
+  const list = useList<Thread>(path, 'threads', concerns('thread'));
   return (
     <aside class="threads" aria-label="Conversations">
       <a class="button" href="/chat" onClick={followLink}>
@@ -22,9 +24,9 @@ export function ThreadList({ current }: { readonly current: string | null }): VN
         value={words.value}
         onInput={({ currentTarget }) => (words.value = currentTarget.value)}
       />
-      <Problem error={loaded.value.error} />
+      <Problem error={list.error} />
       <ul>
-        {(loaded.value.value?.threads ?? []).map(({ id, title, state, branchOf }) => (
+        {list.rows.map(({ id, title, state, branchOf }) => (
           <li key={id}>
             <a href={address('chat', id)} onClick={followLink} aria-current={id === current ? 'page' : undefined}>
               {branchOf !== null && (
@@ -39,6 +41,7 @@ export function ThreadList({ current }: { readonly current: string | null }): VN
           </li>
         ))}
       </ul>
+      <More list={list} />
     </aside>
   );
 }

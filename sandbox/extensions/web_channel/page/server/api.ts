@@ -130,8 +130,13 @@ const CHANGED = {
 
 export const read = <T>(path: string): Promise<T> => ask<T>('GET', path);
 
+export interface Tagged<T> {
+  readonly value: T;
+  readonly tag: string | null;
+}
+
 /** With its tag, which says later whether it is still the same. Rejects as `ask`. */
-export function readTagged<T>(path: string, signal?: AbortSignal): Promise<{ readonly value: T; readonly tag: string | null }> {
+export function readTagged<T>(path: string, signal?: AbortSignal): Promise<Tagged<T>> {
   const take = async (answer: Response) => ({ value: await valueOf<T>(answer), tag: answer.headers.get('etag') });
   return answered({ method: 'GET', path, ...(signal === undefined ? {} : { signal }) }, take);
 }

@@ -1,6 +1,6 @@
 import { signal, type Signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { ApiError, readTagged } from './api.ts';
+import { ApiError, readTagged, type Tagged } from './api.ts';
 import { onEvent, type ServerEvent } from './events.ts';
 
 /** What a view shows of the server: the last answer to its path, also while a newer one is on its way. */
@@ -24,7 +24,11 @@ export const never = (): boolean => false;
 export type Loading<T> = readonly [Signal<Loaded<T>>, () => Promise<void>];
 
 /** Loads `path`, and loads it again when an event says that it has changed, or when asked. null: nothing is loaded. */
-export function useLoaded<T>(path: string | null, changes: (event: ServerEvent) => boolean): Loading<T> {
+export function useLoaded<T>(
+  path: string | null,
+  changes: (event: ServerEvent) => boolean,
+  read: (path: string, signal: AbortSignal) => Promise<Tagged<T>> = readTagged,
+): Loading<T> {
   const loaded = useMemo(() => signal<Loaded<T>>({ value: null, tag: null, error: null }), [path]);
   const control = useMemo(() => ({ again: () => Promise.resolve() }), [path]);
   useEffect(() => {
@@ -36,7 +40,7 @@ export function useLoaded<T>(path: string | null, changes: (event: ServerEvent) 
       while (isStale && !ended.signal.aborted) {
         isStale = false;
         try {
-          loaded.value = { ...(await readTagged<T>(path, ended.signal)), error: null };
+          loaded.value = { ...(await read(path, ended.signal)), error: null };
         } catch (error) {
           if (!ended.signal.aborted && error instanceof ApiError) loaded.value = { ...loaded.value, error };
         }

@@ -2,7 +2,9 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
 import { Lazy } from '../parts/lazy.tsx';
+import { More } from '../parts/more.tsx';
 import { address, followLink, goTo, parts } from '../router.ts';
+import { useList } from '../server/list.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
 import { changesSkills, type Skill } from './skill.ts';
@@ -22,22 +24,33 @@ export function Skills(): VNode {
   return id === '' ? <SkillList /> : <SkillPage key={id} id={id} />;
 }
 
+interface Count {
+  readonly name: string;
+  readonly count: number;
+}
+
+interface Counts {
+  readonly total: number;
+  readonly states: readonly Count[];
+  readonly sources: readonly Count[];
+  readonly tags: readonly Count[];
+}
+
+const COUNTS = '/api/skills/counts?all=true';
+
 function SkillList(): VNode {
   const isAdmin = isAdministrator();
-  const [skills] = useLoaded<readonly Skill[]>('/api/skills?all=true', changesSkills);
+  const [text, state, source, tag] = [useSignal(''), useSignal(''), useSignal(''), useSignal('')];
+  const chosen = Object.entries({ text: text.value.trim(), state: state.value, source: source.value, tag: tag.value })
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `&${name}=${encodeURIComponent(value)}`)
+    .join('');
+  const list = useList<Skill>(`/api/skills?all=true${chosen}`, 'skills', changesSkills);
+  const [counts] = useLoaded<Counts>(COUNTS, changesSkills);
+  const [chosenCounts] = useLoaded<Counts>(chosen === '' ? null : `${COUNTS}${chosen}`, changesSkills);
   const [proposals] = useLoaded<readonly Proposal[]>(isAdmin ? '/api/proposals' : null, changesSkills);
-  const words = useSignal('');
-  const state = useSignal('');
-  const source = useSignal('');
-  const tag = useSignal('');
-  const all = skills.value.value ?? [];
-  const shown = all.filter(
-    (skill) =>
-      (state.value === '' || skill.state === state.value) &&
-      (source.value === '' || skill.source === source.value) &&
-      (tag.value === '' || skill.tags?.includes(tag.value) === true) &&
-      `${skill.id} ${skill.name} ${skill.description}`.toLowerCase().includes(words.value.trim().toLowerCase()),
-  );
+  const { total = 0, states = [], sources = [], tags = [] } = counts.value.value ?? {};
+  const found = (chosen === '' ? counts : chosenCounts).value.value?.total;
   const waiting = (proposals.value.value ?? []).filter(({ status }) => status === 'open').length;
   return (
     <main class="view">
@@ -54,24 +67,24 @@ function SkillList(): VNode {
           </>
         )}
       </div>
-      <Problem error={skills.value.error} />
+      <Problem error={list.error ?? counts.value.error} />
       <div class="row filters">
         <input
           type="search"
           placeholder="Search"
           aria-label="Search skills"
-          value={words.value}
-          onInput={({ currentTarget }) => (words.value = currentTarget.value)}
+          value={text.value}
+          onInput={({ currentTarget }) => (text.value = currentTarget.value)}
         />
-        <Filter name="State" chosen={state} values={all.map((skill) => skill.state)} />
-        <Filter name="Source" chosen={source} values={all.map((skill) => skill.source)} />
-        <Filter name="Tag" chosen={tag} values={all.flatMap((skill) => skill.tags ?? [])} />
+        <Filter name="State" chosen={state} counts={states} />
+        <Filter name="Source" chosen={source} counts={sources} />
+        <Filter name="Tag" chosen={tag} counts={tags} />
         <span class="muted" role="status">
-          {shown.length} of {all.length}
+          {found === undefined ? 'Looking …' : `${found.toLocaleString()} of ${total.toLocaleString()}`}
         </span>
       </div>
       <ul class="cards">
-        {shown.slice(0, MOST).map((skill) => (
+        {list.rows.map((skill) => (
           <li key={`${skill.source}/${skill.id}`}>
             <a href={address('skills/skill', skill.source, skill.id)} onClick={followLink}>
               {skill.name}
@@ -95,8 +108,8 @@ function SkillList(): VNode {
           </li>
         ))}
       </ul>
-      {shown.length > MOST && <p class="muted">Search for the other {shown.length - MOST}.</p>}
-      {all.length === 0 && skills.value.value !== null && (
+      <More list={list} />
+      {counts.value.value?.total === 0 && (
         <p>
           There are no skills. <button onClick={() => goTo('/skills/install')}>Install some</button>
         </p>
@@ -105,22 +118,20 @@ function SkillList(): VNode {
   );
 }
 
-const MOST = 200;
-
-function Filter({
-  name,
-  chosen,
-  values,
-}: {
+interface FilterProps {
   readonly name: string;
   readonly chosen: { value: string };
-  readonly values: readonly string[];
-}): VNode {
+  readonly counts: readonly Count[];
+}
+
+function Filter({ name, chosen, counts }: FilterProps): VNode {
   return (
     <select aria-label={name} value={chosen.value} onChange={({ currentTarget }) => (chosen.value = currentTarget.value)}>
       <option value="">{name}: all</option>
-      {[...new Set(values)].toSorted().map((value) => (
-        <option key={value}>{value}</option>
+      {counts.map(({ name: value, count }) => (
+        <option key={value} value={value}>
+          {value} ({count.toLocaleString()})
+        </option>
       ))}
     </select>
   );
