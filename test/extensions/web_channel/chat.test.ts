@@ -130,6 +130,8 @@ describePage('the chat', () => {
     await page.getByText(/other · .* · used 2.5k tokens/u).waitFor();
     expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('fast');
     expect(await violations(page)).toEqual([]);
+    await page.reload();
+    await until(async () => (await page.getByRole('combobox', { name: 'Model' }).inputValue()) === 'fast');
     const token = await api.token();
     const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
     const usage = (await api.request(`/api/threads/${id}/usage`, { token })).json;

@@ -82,7 +82,11 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
       error.value = wrong;
     }
   };
-  useEffect(() => choice.subscribe((value) => void choices.set(id, value)), [id]);
+  useEffect(() => choice.subscribe((value) => void (value === NO_CHOICE || choices.set(id, value))), [id]);
+  const before = figures.usage.value?.model ?? '';
+  useEffect(() => {
+    if (choice.value === NO_CHOICE && before !== '') choice.value = { ...NO_CHOICE, model: before };
+  }, [before]);
   useEffect(() => {
     draft.value = drafts.get(id) ?? '';
     drafts.delete(id);
@@ -205,5 +209,5 @@ function isAnswered({ turn, events }: Live, last: Message | undefined): boolean 
 
 /** What is to be asked again, by the conversation that was made for it. */
 const drafts = new Map<string, string>();
-/** What was chosen, by conversation, while the page is open. */
+/** What was chosen, by conversation, while the page is open; the server knows the model of the last turn. */
 const choices = new Map<string, Choice>();
