@@ -6,7 +6,7 @@ import { Lazy } from './parts/lazy.tsx';
 import { Notices } from './parts/notices.tsx';
 import { followLink, place } from './router.ts';
 import { followEvents, isConnected, onEvent } from './server/events.ts';
-import { begin, heardOf, isAdministrator, person, signOut } from './server/session.ts';
+import { begin, checkPerson, isAdministrator, person, signOut } from './server/session.ts';
 import { SignIn } from './sign-in.tsx';
 
 interface View {
@@ -29,7 +29,7 @@ export function Page(): VNode {
   useEffect(() => {
     void begin().then(followEvents);
     onEvent(({ data }) => {
-      if (typeof data['userId'] === 'string') heardOf(data['userId']);
+      if (typeof data['userId'] === 'string') checkPerson(data['userId']);
     });
     watchAttention();
   }, []);

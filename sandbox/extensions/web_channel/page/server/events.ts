@@ -40,8 +40,8 @@ let isAnswered = false;
 /** Ends the pause before the next attempt. */
 let wake = (): void => undefined;
 
-/** What the tabs of a browser tell each other: browsers open few connections to a server, so one of them follows the events for all. */
-type Told =
+/** Between the tabs of a browser: browsers open few connections to a server, so one of them follows the events for all. */
+type TabMessage =
   | { readonly kind: 'event'; readonly userId: string | undefined; readonly event: ServerEvent }
   /** The leading tab has this connection; `last`: the place of the last event. */
   | { readonly kind: 'state'; readonly userId: string | undefined; readonly isConnected: boolean; readonly last: string | null }
@@ -50,7 +50,7 @@ type Told =
   /** Another tab asks for the state. */
   | { readonly kind: 'question' };
 
-const tabs = new LeadingTab<Told>(hear);
+const tabs = new LeadingTab<TabMessage>(receive);
 
 /** Calls `listener` with each event from now on. `reset`: some may be missing, so that what is shown is loaded again. */
 export function onEvent(listener: Listener): () => void {
@@ -77,34 +77,34 @@ export function followEvents(): void {
   document.addEventListener('visibilitychange', () => {
     if (document.visibilityState === 'visible') lookNow();
   });
-  tabs.tell({ kind: 'question' });
+  tabs.post({ kind: 'question' });
   void tabs.run(follow);
 }
 
-function hear(told: Told): void {
-  if (told.kind === 'question') return tabs.isLeading ? tellState() : undefined;
-  if (told.kind === 'lost') return drop();
-  if (tabs.isLeading || told.userId !== person.peek()?.userId) return; // of somebody who was signed in before
+function receive(message: TabMessage): void {
+  if (message.kind === 'question') return tabs.isLeading ? postState() : undefined;
+  if (message.kind === 'lost') return drop();
+  if (tabs.isLeading || message.userId !== person.peek()?.userId) return; // of somebody who was signed in before
   [lastAt, isAnswered] = [Date.now(), true];
-  if (told.kind === 'event') return deliver(told.event);
-  isConnected.value = told.isConnected;
-  last ??= told.last;
+  if (message.kind === 'event') return deliver(message.event);
+  isConnected.value = message.isConnected;
+  last ??= message.last;
 }
 
 function setConnected(is: boolean): void {
   isConnected.value = is;
-  tellState();
+  postState();
 }
 
-function tellState(): void {
-  tabs.tell({ kind: 'state', userId: person.peek()?.userId, isConnected: isConnected.peek(), last });
+function postState(): void {
+  tabs.post({ kind: 'state', userId: person.peek()?.userId, isConnected: isConnected.peek(), last });
 }
 
 /** Where the leading tab does not say that it follows the events of this person, this one leads. */
 function askLeader(): void {
   if (!person.peek()) return;
   [lastAt, isAnswered] = [Date.now(), false];
-  tabs.tell({ kind: 'question' });
+  tabs.post({ kind: 'question' });
   setTimeout(() => {
     if (!isAnswered) tabs.takeOver();
   }, ANSWER_MS);
@@ -125,7 +125,7 @@ function giveUp(): void {
   if (running === null) return;
   running.abort();
   running = null;
-  tabs.tell({ kind: 'lost' });
+  tabs.post({ kind: 'lost' });
   drop();
 }
 
@@ -167,7 +167,7 @@ async function listen(signal: AbortSignal): Promise<boolean> {
     for await (const event of eventsIn(answer.body)) {
       isFollowed = true;
       lastAt = Date.now();
-      tabs.tell({ kind: 'event', userId: person.peek()?.userId, event });
+      tabs.post({ kind: 'event', userId: person.peek()?.userId, event });
       deliver(event);
     }
   } catch {

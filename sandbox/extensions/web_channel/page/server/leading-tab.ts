@@ -1,23 +1,23 @@
 /** Of the lock and of the channel that the tabs of a browser share. */
 const NAME = 'pith.events';
 
-/** Of all tabs of a browser one leads, and tells the others. Where the browser has no locks, as over plain http, each tab leads for itself. */
-export class LeadingTab<Told> {
+/** Of all tabs of a browser one leads, and sends messages to the others. Where the browser has no locks, as over plain http, each tab leads for itself. */
+export class LeadingTab<Message> {
   readonly #channel = 'locks' in navigator ? new BroadcastChannel(NAME) : null;
   #isLeading = this.#channel === null;
   #waiting = new AbortController();
 
-  /** `hear` is told what the leading tab tells. */
-  constructor(hear: (told: Told) => void) {
-    this.#channel?.addEventListener('message', ({ data }) => hear(data as Told));
+  /** `receive` gets the messages of other tabs. */
+  constructor(receive: (message: Message) => void) {
+    this.#channel?.addEventListener('message', ({ data }) => receive(data as Message));
   }
 
   get isLeading(): boolean {
     return this.#isLeading;
   }
 
-  tell(told: Told): void {
-    this.#channel?.postMessage(told);
+  post(message: Message): void {
+    this.#channel?.postMessage(message);
   }
 
   /** Does `work` whenever this tab leads. `left` aborts once another one does, because this one did not answer. */

@@ -38,8 +38,8 @@ export async function begin(): Promise<void> {
   await findPerson();
 }
 
-/** The server has said whose events it sends. */
-export function heardOf(userId: string): void {
+/** Finds out who is signed in, where the server sends the events of somebody else. */
+export function checkPerson(userId: string): void {
   if (person.peek()?.userId !== userId) void findPerson();
 }
 
