@@ -228,6 +228,33 @@ describe('W20 chat completions', () => {
     ).rejects.toMatchObject({ status: 400, param: 'response_format' });
   });
 
+  it('W20 W31 no schema of an answer stops the kernel: it is refused, or its check ends', async () => {
+    const twice = (ref: string) => ({ anyOf: [{ $ref: ref }, { $ref: ref }] });
+    const $defs = Object.fromEntries(Array.from({ length: 26 }, (_, at) => [`d${at}`, at === 0 ? {} : twice(`#/$defs/d${at - 1}`)]));
+    const steps = [1, 2, 3].map(() => ({ text: `"${'a'.repeat(10_000)}!"` }));
+    const openai = await clientOf(await servedAgents(steps));
+    const asked = (schema: object) =>
+      openai.chat.completions.create({
+        model: 'helper',
+        messages: [said('x')],
+        response_format: { type: 'json_schema', json_schema: { name: 'x', schema: schema as Record<string, unknown> } },
+      });
+    for (const schema of [{ $defs, ...twice('#/$defs/d25') }, { pattern: '(?=a)a' }, { anyOf: [{ $ref: '#' }] }])
+      await expect(asked(schema)).rejects.toMatchObject({ status: 400, code: 'invalid_json_schema' });
+    await expect(asked({ type: 'string', pattern: '^(a+)+$' })).rejects.toMatchObject({ status: 502, code: 'output_invalid' });
+  });
+
+  it('W3 W31 a body of very many values is refused before it is read further, however short it is', async () => {
+    const served = await servedAgents([{ text: 'ok' }]);
+    const openai = await clientOf(served);
+    const create = (messages: readonly object[]) => openai.chat.completions.create({ model: 'helper', messages } as never);
+    await expect(create(Array.from({ length: 25_000 }, () => said('x')))).rejects.toMatchObject({ status: 413, code: 'body_too_large' });
+    const deep = JSON.parse(`${'['.repeat(1000)}${']'.repeat(1000)}`) as object;
+    await expect(create([said('x'), deep])).rejects.toMatchObject({ status: 413 });
+    await create(Array.from({ length: 2000 }, () => said('x')));
+    expect(served.model.requests).toHaveLength(1);
+  });
+
   it('W20 errors have the shape and the status that clients know', async () => {
     const served = await servedAgents([
       { error: Object.assign(new Error('slow down'), { statusCode: 429, isRetryable: false, retryable: false }) },
