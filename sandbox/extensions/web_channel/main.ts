@@ -4,9 +4,9 @@ import { HttpUsers, type Route, RouteProvider } from 'pith/http';
 import { webCommand } from './command.ts';
 import { PageFiles } from './page-files.ts';
 
-/** Every address of the page has the same document; the page shows what belongs to it. A name in it may have an encoded slash. */
+/** Every address of the page has the same document; the page shows what belongs to it. */
 const VIEWS = ['chat', 'skills', 'saved', 'work', 'system'];
-const PLACES = ['/', ...VIEWS.flatMap((view) => [`/${view}`, `/${view}/{part}`, `/${view}/{part}/{name}`])];
+const PLACES = ['/', ...VIEWS.flatMap((view) => [`/${view}`, `/${view}/{rest...}`])];
 const FILE = '/page/{file}';
 
 /** The page: to chat, to look after skills and to follow work, in a browser. */

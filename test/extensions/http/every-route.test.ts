@@ -69,11 +69,7 @@ describe('every route of what ships', () => {
     const kernel = await servedKernel({ only: undefined as never });
     const open = (await everyRoute(kernel)).filter(({ need }) => need === 'public').map(nameOf);
     const views = ['chat', 'saved', 'skills', 'system', 'work'];
-    const page = [
-      'GET /',
-      'GET /page/{file}',
-      ...views.flatMap((view) => [`GET /${view}`, `GET /${view}/{part}`, `GET /${view}/{part}/{name}`]),
-    ];
+    const page = ['GET /', 'GET /page/{file}', ...views.flatMap((view) => [`GET /${view}`, `GET /${view}/{rest...}`])];
     expect(open.sort()).toEqual([...page, 'GET /health', 'POST /sign-in', 'POST /webhooks/{secret}'].sort());
   });
 

@@ -12,7 +12,7 @@ const built = (name: string): string => {
 it('W1 W3 W7 serves the document at each address of the page, and only the files that the build lists', async () => {
   const api = await apiKernel([], { only: ['http', 'rest_api', 'web_channel'] });
   const { text, headers } = await api.request('/chat/some-thread');
-  for (const place of ['/', '/saved/ann%2Fgreet', '/saved/ann%2Fgreet/edit', '/work/timeline/tasks%2F1'])
+  for (const place of ['/', '/saved/skill/ann/greet', '/saved/edit/ann/greet', '/work/timeline/tasks/1'])
     expect([place, (await api.request(place)).text]).toEqual([place, text]);
   expect(headers['content-type']).toBe('text/html; charset=utf-8');
   expect(headers['content-security-policy']).toMatch(/default-src 'none'.*require-trusted-types-for 'script'/u);

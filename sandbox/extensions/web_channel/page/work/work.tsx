@@ -1,12 +1,11 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { useOften } from '../parts/often.ts';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { address, followLink, parts } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import type { ServerEvent } from '../server/events.ts';
-import { concerns, type Loaded, never, useLoaded } from '../server/loaded.ts';
+import { concerns, type Loaded, useLoaded } from '../server/loaded.ts';
 import { TaskPage } from './task-page.tsx';
 import { TimelinePage } from './timeline-page.tsx';
 
@@ -58,11 +57,14 @@ interface Question {
   readonly threadId: string;
 }
 
-/** Tasks and runs work in threads of these names. */
-const isOf =
+const ofJobs = concerns('job');
+/** Tasks and runs wait as jobs, and work in threads of these names. */
+const workOf =
   (kind: string) =>
-  ({ data }: ServerEvent): boolean =>
-    data['kind'] === 'thread' && String(data['id']).startsWith(`${kind}/`);
+  (event: ServerEvent): boolean =>
+    ofJobs(event) || (event.data['kind'] === 'thread' && String(event.data['id']).startsWith(`${kind}/`));
+const ofTasks = workOf('tasks');
+const ofRuns = workOf('runs');
 const ENDED = ['done', 'failed', 'cancelled', 'dead', 'ended'];
 
 /** What goes on, one task, or what a conversation did when. */
@@ -76,10 +78,10 @@ export function Work(): VNode {
 
 /** What goes on, and what waits for a person. */
 function Overview(): VNode {
-  const [tasks, againTasks] = useLoaded<{ readonly tasks: readonly Task[] }>('/api/tasks?limit=100', isOf('tasks'));
-  const [runs, againRuns] = useLoaded<{ readonly runs: readonly Run[] }>('/api/runs?limit=100', isOf('runs'));
-  const [jobs, againJobs] = useLoaded<{ readonly jobs: readonly Job[] }>('/api/jobs?limit=100', never);
-  const [schedules, againSchedules] = useLoaded<readonly Schedule[]>('/api/schedules', never);
+  const [tasks, againTasks] = useLoaded<{ readonly tasks: readonly Task[] }>('/api/tasks?limit=100', ofTasks);
+  const [runs, againRuns] = useLoaded<{ readonly runs: readonly Run[] }>('/api/runs?limit=100', ofRuns);
+  const [jobs, againJobs] = useLoaded<{ readonly jobs: readonly Job[] }>('/api/jobs?limit=100', ofJobs);
+  const [schedules, againSchedules] = useLoaded<readonly Schedule[]>('/api/schedules', concerns('schedule'));
   const [questions] = useLoaded<{ readonly approvals: readonly Question[] }>('/api/approvals', concerns('approval'));
   const kind = useSignal('');
   const isOpenOnly = useSignal(false);
@@ -87,7 +89,6 @@ function Overview(): VNode {
   const again = (): void => {
     for (const each of [againTasks, againRuns, againJobs, againSchedules]) each();
   };
-  useOften(again, true, 5000); // jobs, schedules and what waits in a queue have no events
   const rows = [
     ...(tasks.value.value?.tasks ?? []).map(taskRow),
     ...(runs.value.value?.runs ?? []).map(runRow),
