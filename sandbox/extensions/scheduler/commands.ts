@@ -1,4 +1,4 @@
-import { type Command, type CommandIO, type ExtensionContext, Permissions } from 'pith';
+import { type Command, type ExtensionContext, Permissions } from 'pith';
 import { type ActingUser, localTime, PAGE_OPTIONS, pageOf } from '@pith/command-line';
 import type { ScheduleStore } from './schedule-store.ts';
 import { nextOf, type Schedule, scheduleView } from './schedule.ts';

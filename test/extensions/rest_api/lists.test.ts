@@ -62,7 +62,7 @@ describe('lists over HTTP', () => {
       const plain = await api.get(path);
       expect([name, Array.isArray(plain)]).toEqual([name, true]);
       const wrong = await api.request(`${path}?cursor=nothing`, { token: api.root });
-      if (name !== 'runs') expect([name, wrong.status]).toEqual([name, name === 'jobs' || name === 'tasks' ? 404 : 400]);
+      expect([name, wrong.status]).toEqual([name, BEHIND_NOTHING[name] ?? 400]);
       expect((await api.request(`${path}?limit=0`, { token: api.root })).status).toBe(400);
     }
   });
@@ -116,6 +116,9 @@ describe('lists over HTTP', () => {
     expect((await api.request('/api/tasks?limit=5', { token: bob })).json).toEqual({ tasks: [], cursor: null });
   });
 });
+
+/** What is answered behind a row that is not there: a run leaves its place when it goes. */
+const BEHIND_NOTHING: Readonly<Record<string, number>> = { runs: 200, jobs: 404, tasks: 404 };
 
 /** Lists that show more with `all`. */
 const ALL = new Set(['skills', 'proposals']);
