@@ -66,7 +66,7 @@ export class CommandRoutes {
     const { confirm = [] } = values as { readonly confirm?: readonly string[] };
     const by = { userId: caller.userId, asAdmin: caller.may === 'admin' };
     const asked = { by, workingDirectory: places.sandbox, confirmed: route.asks === true ? confirm : null };
-    const page = askedPage(route, values);
+    const page = askedPage(route.list, values);
     const input = commandInput(command, route, { params, values: { ...values, ...page?.options } });
     const outcome = await runCommand(command, input, asked, signal);
     const shown = answerOf(route, hiddenFolders(places)(outcome));

@@ -1,5 +1,4 @@
 import { type Command, type JsonValue, z } from 'pith';
-import type { CommandRoute } from './table.ts';
 
 /** A list that is answered in pages where a request asks for one: its name in the answer, and the fields that name a row, by which the next page begins. */
 export interface PagedList {
@@ -31,7 +30,7 @@ export function pageResult({ name }: PagedList): z.ZodType {
 }
 
 /** The page that a request asks for; null: it asks for none. */
-export function askedPage({ list }: CommandRoute, { limit, cursor }: Readonly<Record<string, unknown>>): Page | null {
+export function askedPage(list: PagedList | undefined, { limit, cursor }: Readonly<Record<string, unknown>>): Page | null {
   return list === undefined || (limit === undefined && cursor === undefined) ? null : new Page(list, Number(limit ?? PAGE), cursor);
 }
 
