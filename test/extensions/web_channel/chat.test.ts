@@ -279,10 +279,62 @@ describePage('the chat', () => {
     await page.getByText('Thinking').waitFor();
     await page.route('**/messages', (route) => route.continue({ postData: JSON.stringify({ text: 'And you?', agent: 'nobody' }) }));
     await say(page, 'And you?');
-    await page.getByText('1 message waits its turn').waitFor();
+    const queued = page.getByRole('article', { name: 'Queued message' });
+    await queued.getByText('And you?').waitFor();
     held.open();
     await page.getByRole('log').getByRole('alert').getByText("'nobody'").waitFor();
-    expect(await page.getByText('waits its turn').count()).toBe(0);
+    expect(await queued.count()).toBe(0);
+  });
+
+  it('W17 a queued message is shown, and taken back', async () => {
+    const held = gate();
+    const { page, faults } = await openPage({ script: [async () => (await held.opened, { text: 'Done.' })] });
+    await say(page, 'Begin');
+    await page.getByText('Thinking').waitFor();
+    await say(page, 'Never mind');
+    const queued = page.getByRole('article', { name: 'Queued message' });
+    await queued.getByText('Never mind').waitFor();
+    await queued.getByRole('button', { name: 'Take back' }).click();
+    await queued.waitFor({ state: 'detached' });
+    held.open();
+    await page.getByText('Done.').waitFor();
+    expect(await page.getByRole('article', { name: 'You' }).count()).toBe(1);
+    expect(faults).toEqual([]);
+  });
+
+  it('W11 what is written stays while another view is open, and no key in the box answers a question', async () => {
+    const { page, faults } = await openPage({ script: [{ calls: [{ name: 'risk', input: {} }] }, { text: 'It is done.' }] });
+    const box = page.getByRole('textbox', { name: 'Message' });
+    await box.fill('Half a thou');
+    await page.getByRole('link', { name: 'Work' }).click();
+    await page.getByRole('heading', { name: 'Work' }).waitFor();
+    await page.goBack();
+    expect(await box.inputValue()).toBe('Half a thou');
+    await say(page, 'Do it');
+    await page.getByRole('region', { name: 'A question to you' }).waitFor();
+    await say(page, 'y');
+    await page.getByRole('alert').getByText('A message does not answer the question').waitFor();
+    await box.fill('');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('y');
+    await page.getByText('It is done.').waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('W7 an answer that nests too deep is shown as it is, and the others as ever', async () => {
+    const deep = [
+      '> '.repeat(1500) + 'here',
+      '- '.repeat(2000) + 'there',
+      Array.from({ length: 900 }, (_, at) => `${' '.repeat(2 * at)}- x`).join('\n'),
+    ];
+    const { page, faults } = await openPage({ script: [...deep.map((text) => ({ text })), { text: 'And **bold**.' }] });
+    for (const [at, text] of ['one', 'two', 'three', 'four'].entries()) {
+      await say(page, text);
+      await until(async () => (await page.getByRole('article', { name: 'Answer' }).count()) === at + 1);
+    }
+    await page.locator('.markdown strong', { hasText: 'bold' }).waitFor();
+    expect(await page.locator('.markdown.pre').count()).toBe(3);
+    expect(faults).toEqual([]);
   });
 
   it('W17 while the page is hidden it tells of questions and ends, each as what it is; the newest count of questions holds', async () => {

@@ -105,7 +105,7 @@ extensions:
       pause: 1.5
 `);
     await until(async () => {
-      await page.getByRole('button', { name: 'Look again' }).click();
+      await page.getByRole('button', { name: 'Refresh' }).click();
       return (await page.getByText('{"most":7}').count()) > 0;
     });
     await most.fill('');

@@ -255,6 +255,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
         path: '/api/threads/{id}/waiting/{key}',
         need: 'user',
         summary: 'Take back a message that waits in a conversation',
+        status: 204,
       },
       async ({ caller, params }) => {
         const { id } = await threads.of(params['id'] as string, caller);

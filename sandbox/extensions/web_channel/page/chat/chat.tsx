@@ -4,12 +4,14 @@ import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
 import { address, followLink, goTo, parts } from '../router.ts';
 import { ApiError, ask } from '../server/api.ts';
+import { mayAnswer } from '../server/session.ts';
 import { type Choice, ChoiceView, chosen, NO_CHOICE } from './choice.tsx';
 import { Composer } from './composer.tsx';
 import { ContextView } from './context-view.tsx';
 import { Conversation } from './conversation.ts';
 import { type Figures, useFigures, usedText } from './figures.ts';
 import { QuestionView } from './question-view.tsx';
+import { Queued } from './queued.tsx';
 import { Scrolled } from './scrolled.tsx';
 import type { Live, Message, TurnEnd } from './shapes.ts';
 import { runSlashCommand } from './slash-commands.ts';
@@ -53,7 +55,15 @@ function NewConversation(): VNode {
           Write to an agent. A slash names a command, a recipe or a skill, @ an agent; files come by drag, paste or choice.
         </p>
       </div>
-      <Composer isBusy={false} draft="" send={send} command={(text) => runSlashCommand(text, null)} stop={() => undefined}>
+      <Composer
+        isBusy={false}
+        isAsked={false}
+        draft={drafts.get('') ?? ''}
+        keepDraft={(text) => void drafts.set('', text)}
+        send={send}
+        command={(text) => runSlashCommand(text, null)}
+        stop={() => undefined}
+      >
         <ChoiceView choice={choice} agentId={null} />
       </Composer>
     </main>
@@ -63,7 +73,6 @@ function NewConversation(): VNode {
 function OpenConversation({ id }: { readonly id: string }): VNode {
   const conversation = useMemo(() => new Conversation(id), [id]);
   useEffect(() => () => conversation.close(), [conversation]);
-  const draft = useSignal('');
   const choice = useSignal(choices.get(id) ?? NO_CHOICE);
   const figures = useFigures(conversation);
   const isContextOpen = useSignal(false);
@@ -87,10 +96,6 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
   useEffect(() => {
     if (choice.value === NO_CHOICE && before !== '') choice.value = { ...NO_CHOICE, model: before };
   }, [before]);
-  useEffect(() => {
-    draft.value = drafts.get(id) ?? '';
-    drafts.delete(id);
-  }, [id]);
   if (error.value?.code === 'thread_unknown')
     return (
       <main class="view">
@@ -126,7 +131,9 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
       </Scrolled>
       <Composer
         isBusy={isBusy.value}
-        draft={draft.value}
+        isAsked={conversation.questions.value.length > 0 && mayAnswer()}
+        draft={drafts.get(id) ?? ''}
+        keepDraft={(text) => void drafts.set(id, text)}
         send={send}
         command={(text) => runSlashCommand(text, conversation)}
         stop={() => void conversation.stop()}
@@ -165,13 +172,11 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
     <>
       {live.value !== null &&
         (live.value.state === 'queued' ? (
-          <p class="muted">Waiting its turn …</p>
+          <p class="muted">Queued …</p>
         ) : (
           !isAnswered(live.value, last) && <OpenStep key={last?.seq ?? 0} events={live.value.events} kept={pages.value.at(-1) ?? []} />
         ))}
-      {live.value !== null && live.value.waiting > 0 && (
-        <p class="muted">{live.value.waiting === 1 ? '1 message waits its turn' : `${live.value.waiting} messages wait their turn`}</p>
-      )}
+      {live.value !== null && live.value.waiting > 0 && <Queued key={live.value.waiting} threadId={conversation.id} />}
       {notices.value.map((notice, at) => (
         <p key={at} class="muted">
           {notice}
@@ -207,7 +212,7 @@ function isAnswered({ turn, events }: Live, last: Message | undefined): boolean 
   return isSilent && last?.role === 'assistant' && last.turnId === turn && last.calls.length === 0;
 }
 
-/** What is to be asked again, by the conversation that was made for it. */
+/** What is written and not sent, by conversation; of a new one below ''. */
 const drafts = new Map<string, string>();
 /** What was chosen, by conversation, while the page is open; the server knows the model of the last turn. */
 const choices = new Map<string, Choice>();

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
+import { showQuestion } from './question-view.tsx';
 import { ApiError, newKey } from '../server/api.ts';
 import { type Attachment, attachmentOf, MOST_ATTACHMENTS } from './attachments.ts';
 import { addressed, type Completion, completionsOf, expanded } from './completion.ts';
@@ -18,8 +19,12 @@ interface Message {
 
 interface ComposerProps {
   readonly isBusy: boolean;
+  /** A question waits for its person. */
+  readonly isAsked: boolean;
   /** What is written in it first. */
   readonly draft: string;
+  /** Keeps what is written while another view is open. */
+  keepDraft(text: string): void;
   send(message: Message): Promise<void>;
   /** Does what a slash command says. False: the text begins with none. */
   command(text: string): Promise<boolean>;
@@ -31,7 +36,7 @@ interface ComposerProps {
 const MOST_COMPLETIONS = 8;
 
 /** Where a message is written. Enter sends; Shift and Enter begin a line. Files come by paste, drop and choice. */
-export function Composer({ isBusy, draft, send, command, stop, children }: ComposerProps): VNode {
+export function Composer({ isBusy, isAsked, draft, keepDraft, send, command, stop, children }: ComposerProps): VNode {
   const text = useSignal(draft);
   const files = useSignal<readonly Attachment[]>([]);
   const error = useSignal<Pick<ApiError, 'message' | 'cure'> | null>(null);
@@ -46,6 +51,7 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
     text.value = draft;
     box.current?.focus();
   }, [draft]);
+  useEffect(() => text.subscribe(keepDraft), []);
   const add = async (list: readonly File[]): Promise<void> => {
     const refused: string[] = [];
     for (const file of list) {
@@ -76,6 +82,7 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
     if (list.length > 0 && event.key === 'ArrowDown') take(chosen.value + 1);
     else if (list.length > 0 && event.key === 'ArrowUp') take(chosen.value - 1);
     else if (list.length > 0 && event.key === 'Escape') completions.value = [];
+    else if (isAsked && event.key === 'Escape') showQuestion();
     else if (list.length > 0 && (event.key === 'Tab' || (event.key === 'Enter' && !isWhole))) {
       event.preventDefault();
       complete(list[chosen.value]?.value ?? text.value);
@@ -87,6 +94,10 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
   const submit = (): void => {
     const said = text.value.trimEnd();
     if (said === '') return;
+    if (isAsked && said.length === 1) {
+      error.value = { message: 'A message does not answer the question', cure: 'press Esc, then the key of an answer' };
+      return;
+    }
     const before = returned.current;
     const isSame = before !== null && before.text === said && before.attachments === files.value;
     const message = { text: said, attachments: files.value, key: isSame ? before.key : newKey() };
@@ -152,7 +163,9 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
         rows={3}
         value={text.value}
         aria-label="Message"
-        placeholder={isBusy ? 'It is answering; your message waits its turn' : 'Message'}
+        placeholder={
+          isAsked ? 'A question waits: press Esc, then the key of an answer' : isBusy ? 'Message, sent after this answer' : 'Message'
+        }
         aria-autocomplete="list"
         aria-controls="completions"
         aria-activedescendant={completions.value.length > 0 ? `completion-${chosen.value}` : undefined}
@@ -164,7 +177,7 @@ export function Composer({ isBusy, draft, send, command, stop, children }: Compo
         }}
         onKeyDown={press}
       />
-      <ul id="completions" class="completions" role="listbox" aria-label="What it may be">
+      <ul id="completions" class="completions" role="listbox" aria-label="Suggestions">
         {completions.value.map(({ value, about }, at) => (
           <li key={value} id={`completion-${at}`} role="option" aria-selected={at === chosen.value} onClick={() => complete(value)}>
             <strong>{value}</strong> <span class="muted">{about}</span>

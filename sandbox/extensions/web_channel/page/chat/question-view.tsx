@@ -72,7 +72,7 @@ export function QuestionView({ question, conversation, takesKeys }: QuestionView
     return () => removeEventListener('keydown', press);
   });
   return (
-    <section class="question" aria-label="A question to you" ref={view}>
+    <section class="question" aria-label="A question to you" tabIndex={-1} ref={view}>
       <h2>{question.summary}</h2>
       <p class="muted">
         {question.agents.join(' → ')} asks to call <code>{question.tool}</code>
@@ -121,6 +121,13 @@ export function QuestionView({ question, conversation, takesKeys }: QuestionView
       <Problem error={error} />
     </section>
   );
+}
+
+/** Brings the open question before its person: keys answer it then. */
+export function showQuestion(): void {
+  const view = document.querySelector<HTMLElement>('.question');
+  view?.focus({ preventScroll: true });
+  view?.scrollIntoView({ block: 'end' });
 }
 
 /** Its answers, at its end, are on the screen. */

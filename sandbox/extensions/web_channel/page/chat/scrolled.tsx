@@ -71,12 +71,15 @@ export function Scrolled({ conversation, figures, onEdit, children }: ScrolledPr
 /** What is held where it is: the end, or the first page that is seen. */
 class Held {
   #isAtEnd = true;
+  #top = 0;
   #page: HTMLElement | null = null;
   #offset = 0;
 
   /** After the person has scrolled. */
   look(box: HTMLElement): void {
-    this.#isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < AT_END;
+    const isFurther = box.scrollTop >= this.#top; // its own scrolling to the end, while more has come
+    this.#isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < AT_END || (this.#isAtEnd && isFurther);
+    this.#top = box.scrollTop;
     const top = box.getBoundingClientRect().top;
     this.#page = [...box.querySelectorAll<HTMLElement>('.messages')].find((each) => each.getBoundingClientRect().bottom > top) ?? null;
     this.#offset = (this.#page?.getBoundingClientRect().top ?? 0) - top;
@@ -84,7 +87,7 @@ class Held {
 
   /** After sizes have changed. Most browsers have done it already, except at the very beginning. */
   keep(box: HTMLElement): void {
-    if (this.#isAtEnd) box.scrollTop = box.scrollHeight;
+    if (this.#isAtEnd) this.#top = box.scrollTop = box.scrollHeight - box.clientHeight;
     else if (this.#page?.isConnected === true) {
       const moved = this.#page.getBoundingClientRect().top - box.getBoundingClientRect().top - this.#offset;
       if (Math.abs(moved) >= 1) box.scrollTop += moved;

@@ -62,7 +62,7 @@ export function ThreadActions({ thread, tag }: ThreadActionsProps): VNode {
           <input value={title} aria-label="Title" onInput={({ currentTarget }) => setTitle(currentTarget.value)} />
           <button type="submit">Rename</button>
           <button type="button" onClick={() => setTitle(null)}>
-            Leave it
+            Cancel
           </button>
         </form>
       )}

@@ -40,7 +40,7 @@ export function Health(): VNode {
       <p class={report.ok ? 'good' : 'bad'} role="status">
         {report.ok ? 'All is well.' : 'Something needs you.'}{' '}
         <button type="button" class="quiet" onClick={again}>
-          Look again
+          Refresh
         </button>
       </p>
       <p>

@@ -33,7 +33,7 @@ export function LogView({ extension }: { readonly extension: string | null }): V
           </select>
         </label>
         <button type="button" onClick={again}>
-          Look again
+          Refresh
         </button>
       </div>
       <Problem error={loaded.value.error} />
