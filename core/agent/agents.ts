@@ -1,4 +1,5 @@
 import type { AgentSpec, Diagnostic } from '../contract/index.ts';
+import { mayChangePith } from '../declarations/index.ts';
 import type { ModelRouter } from '../models/index.ts';
 import type { Fence } from '../store/index.ts';
 import { createBoundSkills } from './prompt/instructions.ts';
@@ -23,6 +24,8 @@ export interface AgentsOptions extends Pick<
   stores(): { readonly threads: Threads; readonly approvals: ApprovalStore; readonly queue: ThreadQueue };
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
   askAlways?(): readonly string[];
+  /** In whose turns agents may change this Pith. Absent: in those of the person at the terminal. */
+  mayChangePith?(userId: string): boolean;
   /** Awaited before each turn and each call by hand. What it rejects with ends the turn: the store may be damaged, or the disk full. */
   prepare?(): Promise<void>;
 }
@@ -51,17 +54,32 @@ export function createAgents(options: AgentsOptions): Agents {
   const skills = createBoundSkills(host);
   const registry = createAgentRegistry(host, skills, events, clock);
   const askAlways = () => options.askAlways?.() ?? [];
-  const common = { registry, skills, host, models, events, clock, sandboxDir, unreleased, effort, exportsTexts, sendsTraceparent };
+  const mayChange = options.mayChangePith ?? ((userId: string) => mayChangePith([], userId));
+  const rules = { askAlways, mayChangePith: mayChange };
+  const common = {
+    registry,
+    skills,
+    host,
+    models,
+    events,
+    clock,
+    sandboxDir,
+    unreleased,
+    effort,
+    exportsTexts,
+    sendsTraceparent,
+    ...rules,
+  };
   const dependencies = (): TurnDependencies => {
     const { threads, approvals, queue } = options.stores();
-    return { ...common, threads, approvals, queue, askAlways };
+    return { ...common, threads, approvals, queue };
   };
   const prepared = async () => {
     await options.prepare?.();
     return dependencies();
   };
   const run = createTurns(prepared, host.secrets);
-  const tools = createToolCaller({ ...common, askAlways });
+  const tools = createToolCaller(common);
   return {
     ...registry,
     ...tools,

@@ -4,7 +4,7 @@ import { container, instancePerContainerCachingFactory, type DependencyContainer
 import { endpointOf, wantsContent } from '@pith/genai-spans';
 import { oncePromised, systemClock } from '@pith/promises';
 import { createAgents, createConversations, createThreadStores, noticeOfQuestion, type Agents, type ThreadStores } from '../agent/index.ts';
-import { askedAlways, isAdmin, packageRoot } from '../declarations/index.ts';
+import { askedAlways, isAdmin, mayChangePith, packageRoot } from '../declarations/index.ts';
 import {
   createEventServices,
   createJournal,
@@ -162,14 +162,16 @@ function stopped(get: Get): StoppedExtensions {
 }
 
 function threadStores(get: Get): ThreadStores {
-  const { home, trust } = get(SANDBOX).options;
+  const sandbox = get(SANDBOX);
+  const { home, trust } = sandbox.options;
+  const kept = home === undefined || trust.project === null ? null : openPermissionsFile(home, trust.project);
   return createThreadStores({
     store: get(STORE),
     clock: get(CLOCK),
     journal: get(JOURNAL),
     leases: get(LEASES),
     withoutSecrets: get(HOST).secrets.redactJson,
-    permissions: home === undefined || trust.project === null ? null : openPermissionsFile(home, trust.project),
+    permissions: kept && { ...kept, mayGive: (userId) => mayChangePith(sandbox.settings.admins, userId) },
     log: get(THREAD_LOG),
   });
 }
@@ -247,6 +249,7 @@ function agents(get: Get): Agents {
     sendsTraceparent: endpointOf(sandbox.options.env) !== null,
     effort: () => sandbox.settings.effort,
     askAlways: () => askedAlways(sandbox.settings, { ...made.extensions.discovery, toolsOf: toolNames(made) }),
+    mayChangePith: (userId) => mayChangePith(sandbox.settings.admins, userId),
     async prepare() {
       await made.refreshIfOlderThan(TURN_REFRESH_MS);
       await loadNamedTools(made, sandbox.settings, clock);

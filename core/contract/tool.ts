@@ -48,10 +48,11 @@ export interface ApprovalQuestion {
   readonly once?: boolean;
 }
 
-/** A tool's requirements for saved skills that name it, besides the approval of single calls. */
+/** Who may use a tool, besides the approval of single calls. */
 export interface ToolPermission {
-  /** Who may save a skill that names it; default `admin`, and `anyone` for a tool that only reads. */
+  /** Who may save a skill that names it (default `admin`, and `anyone` if it only reads), and whose turns may call it (default `anyone`). */
   readonly authoring?: 'anyone' | 'admin';
+  readonly calling?: 'anyone' | 'admin';
   /** False (default): a skill that names it stays private. */
   readonly safeToShare?: boolean;
   /** It runs only for these saved skills, by `owner/name` or a shipped name; never in a conversation. Absent: wherever it is offered. */
@@ -159,8 +160,7 @@ export interface ToolProvider {
   /** The present tools; called once when the extension is activated. */
   getTools(): readonly Tool[] | Promise<readonly Tool[]>;
   /** A turn's tools besides `uses_tools`, for agents that name the extension by `uses_tools`, an agent key or, where it provides skills,
-   * `uses_skills`. Asked when a turn begins and after each step that called a tool of it or of what it depends on: new ones come with the
-   * next step. */
+   * `uses_skills`. Asked when a turn begins and, for the next step, after each step that called a tool of it or of its dependencies. */
   getTurnTools?(turn: TurnInfo, signal?: AbortSignal): Promise<readonly TurnTool[]>;
 }
 

@@ -34,7 +34,7 @@ export { DEFAULT_SETTINGS, type LoadedSettings, type Settings, type SettingsOpti
 export type { SettingsInput } from './settings-schema.ts';
 export { askedAlways, unknownNames } from './unknown-names.ts';
 export { agentSpecOf, KERNEL_AGENT_KEYS } from './agents.ts';
-export { isAdmin, LOCAL_USER, userIn } from './user.ts';
+export { isAdmin, LOCAL_USER, mayChangePith, userIn } from './user.ts';
 /** The shape of settings; with it comes zod. */
 export const loadSettingsSchema = () => import('./settings-schema.ts');
 /** Writes settings into a file; with it comes yaml. */

@@ -19,3 +19,8 @@ export function userIn(env: Readonly<Record<string, string | undefined>>): strin
 export function isAdmin(admins: readonly string[], userId: string): boolean {
   return admins.length === 0 ? userId === LOCAL_USER : admins.includes(userId);
 }
+
+/** Whether agents may change this Pith in somebody's turns: in those of administrators, and of the person at the terminal, whose files these are. */
+export function mayChangePith(admins: readonly string[], userId: string): boolean {
+  return userId === LOCAL_USER || isAdmin(admins, userId);
+}

@@ -93,7 +93,7 @@ export function checkedResult(value: unknown): ToolResult {
 function checkedTool(tool: JsonValue): ToolDescriptor {
   const { name, description, inputSchema, effect, needsApproval, timeoutMs, optIn, runsAgent, agentTools, overridable, permission } =
     fieldsOf(tool);
-  const { authoring, safeToShare, onlyForSkills } = fieldsOf(permission);
+  const { authoring, calling, safeToShare, onlyForSkills } = fieldsOf(permission);
   if (typeof name !== 'string' || !TOOL_NAME.test(name)) throw mismatch(': a tool has no name that can be used');
   if (typeof description !== 'string' || typeof inputSchema !== 'object' || inputSchema === null)
     throw mismatch(`: '${name}' is not a tool`);
@@ -110,6 +110,7 @@ function checkedTool(tool: JsonValue): ToolDescriptor {
     ...(overridable === true ? { overridable } : {}),
     permission: {
       ...(authoring === 'anyone' || authoring === 'admin' ? { authoring } : {}),
+      ...(calling === 'admin' ? { calling } : {}),
       ...(typeof safeToShare === 'boolean' ? { safeToShare } : {}),
       ...(onlyForSkills === undefined ? {} : { onlyForSkills: givenTexts(onlyForSkills, `the skills of '${name}'`, MOST_SKILLS) }),
     },

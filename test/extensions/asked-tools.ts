@@ -12,7 +12,7 @@ export interface AskedTools {
   call(tool: string, input: JsonValue, signal?: AbortSignal): Promise<ToolResult>;
 }
 
-export function askedTools({ kernel }: TestKernel, extension: string, turn: TurnInfo = TURN): AskedTools {
+export function askedTools({ kernel }: TestKernel, extension: string, turn: TurnInfo = { ...TURN, userId: 'local' }): AskedTools {
   const { tools } = kernel.host.providers;
   const question: AskedTools['question'] = async (tool, input) => {
     const asks = (await tools.of(extension)).find(({ name }) => name === tool)?.needsApproval === 'maybe';

@@ -79,12 +79,18 @@ export interface ApprovalEvents {
 
 const NONE: ApprovalEvents = { requested: () => undefined, answered: () => undefined };
 
+/** Permissions for the conversations of everybody. */
+export interface SharedPermissions extends ProjectPermissions {
+  /** Whether a question in this user's turn may be answered with one. */
+  mayGive(userId: string): boolean;
+}
+
 /** `project`: permissions for all conversations; null: none are kept, and that answer is not offered. */
 export function createSqliteApprovals(
   store: Store,
   clock: Clock,
   events: ApprovalEvents = NONE,
-  project: ProjectPermissions | null = null,
+  project: SharedPermissions | null = null,
 ): ApprovalStore {
   store.migrate('approvals', SCHEMA);
 
@@ -114,7 +120,8 @@ export function createSqliteApprovals(
 
   const offered = (question: Question): readonly ApprovalAnswer[] => {
     if (question.always === null) return ['once', 'no'];
-    return project === null || startersOfPath(question.path).length > 0 ? ['once', 'always', 'no'] : ['once', 'always', 'project', 'no'];
+    const isForAll = project !== null && startersOfPath(question.path).length === 0 && project.mayGive(question.userId);
+    return isForAll ? ['once', 'always', 'project', 'no'] : ['once', 'always', 'no'];
   };
   /** null: it had been given before. */
   const keepForProject = (question: Question): ProjectPermission | null => {

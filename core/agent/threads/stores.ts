@@ -1,8 +1,7 @@
 import type { Clock, PublishOptions, TopicMap } from '../../contract/index.ts';
 import type { Journal } from '../../durable/index.ts';
 import type { Leases, Store } from '../../store/index.ts';
-import type { ProjectPermissions } from '../../trust/index.ts';
-import { type ApprovalEvents, createSqliteApprovals } from './sqlite-approvals.ts';
+import { type ApprovalEvents, createSqliteApprovals, type SharedPermissions } from './sqlite-approvals.ts';
 import { createAnswerWaiting, type AnswerWaiting, type ApprovalStore } from './approval.ts';
 import { createThreadQueue, createThreadWork, type ThreadQueue, type ThreadWork } from './queue.ts';
 import { loggedStores } from './logged-stores.ts';
@@ -29,7 +28,7 @@ interface ThreadStoreOptions {
   readonly leases: Leases;
   withoutSecrets<T>(value: T): T;
   /** Of the project; null: none are kept. */
-  readonly permissions: ProjectPermissions | null;
+  readonly permissions: SharedPermissions | null;
   /** Where conversations are kept instead, by a program that has its own store; null: in `store`. */
   readonly log: ThreadLog | null;
 }

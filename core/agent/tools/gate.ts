@@ -4,6 +4,7 @@ import {
   type AgentSpec,
   type ApprovalQuestion,
   type JsonValue,
+  type TurnInfo,
   type TurnPolicy,
   toolError,
   type ToolResult,
@@ -34,7 +35,7 @@ export interface Judgement {
   notifyGuards(result: ToolResult): Promise<ToolResult>;
 }
 
-interface GateRules {
+interface GateRules extends PithRights {
   readonly host: { readonly providers: { readonly tools: Tools; readonly guards: Guards } };
   /** Tools that the settings want approved always: extension ids, `extension/tool` or `*`. */
   askAlways(): readonly string[];
@@ -46,7 +47,7 @@ export async function judge(rules: GateRules, call: GateCall, signal: AbortSigna
   const { offered, input, agents, turn, idempotencyKey } = call;
   const { extensionId, descriptor } = offered;
   const tool = `${extensionId}/${descriptor.name}`;
-  const limited = signal.aborted ? ABORTED : forbidden(call);
+  const limited = signal.aborted ? ABORTED : forbidden(rules, call);
   if (limited !== null) return { result: limited, ask: null, notifyGuards: async (result) => result };
   const guarded = guards.areThere() ? { tool, input, effect: descriptor.effect, agents, turn, idempotencyKey } : null;
   const verdict = guarded && (await guards.beforeToolCall(guarded, signal)); // without guards nothing waits
@@ -77,13 +78,15 @@ function withNotes(result: ToolResult, notes: readonly string[]): ToolResult {
 
 const ABORTED = toolError('aborted', 'not run: the turn was ended');
 
-/** Why the limits or the policy of its turn forbid a call; null: they do not. Pure. */
-function forbidden({ offered, mostCalls, policy, callsBefore }: Omit<GateCall, keyof GuardedCall>): ToolResult | null {
+/** Why the limits, the user or the policy of its turn forbid a call; null: they do not. */
+function forbidden(rights: PithRights, { offered, mostCalls, policy, callsBefore, turn }: GateCall): ToolResult | null {
   const { extensionId, descriptor } = offered;
   const { name: tool, effect, permission } = descriptor;
   if (callsBefore >= mostCalls)
     return toolError('limit_reached', `not run: this turn may make ${mostCalls} tool calls (max_tool_calls), and has made them`);
   if (!permits(policy, extensionId, tool)) return toolError('not_allowed', `not run: '${extensionId}/${tool}' is not allowed in this turn`);
+  if (!mayCall(rights, turn, descriptor))
+    return toolError('not_allowed', `not run: '${extensionId}/${tool}' changes this Pith, which agents do for administrators only`);
   const { onlyForSkills } = permission;
   if (onlyForSkills !== undefined && !onlyForSkills.includes(policy.savedSkill ?? ''))
     return toolError(
@@ -93,6 +96,20 @@ function forbidden({ offered, mostCalls, policy, callsBefore }: Omit<GateCall, k
   return policy.readOnly && effect !== 'read'
     ? toolError('plan_mode', `not run: in plan mode only reading tools run, and '${tool}' may change something; make it a step of the plan`)
     : null;
+}
+
+/** In whose turns agents may change this Pith. */
+export interface PithRights {
+  mayChangePith(userId: string): boolean;
+}
+
+/** Whether the user of a turn may have an agent call the tool. */
+export function mayCall(
+  rights: PithRights,
+  { userId }: Pick<TurnInfo, 'userId'>,
+  { permission }: Pick<ToolDescriptor, 'permission'>,
+): boolean {
+  return permission.calling !== 'admin' || rights.mayChangePith(userId);
 }
 
 /** Whether the tool's extension has it no more. One that cannot be asked now is believed to have it. */

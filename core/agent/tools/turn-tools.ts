@@ -15,7 +15,7 @@ import {
 import type { Host, ToolDescriptor, Tools } from '../../kernel/index.ts';
 import { isDynamic, namesOfExtension } from '../../declarations/index.ts';
 import { finderOf, findTools, foundIn, isFinder } from './find-tools.ts';
-import { isGone, mayServe, permits } from './gate.ts';
+import { isGone, mayCall, mayServe, permits, type PithRights } from './gate.ts';
 import type { OfferedTool } from './offered-tool.ts';
 import { named, type UnnamedTool } from './tool-names.ts';
 import { ownInput, sendable } from './sent-tools.ts';
@@ -73,7 +73,7 @@ export interface TurnToolHost extends ToolHost {
   readonly dynamic: Pick<Host['dynamic'], 'open'>;
 }
 
-interface TurnToolsQuestion {
+interface TurnToolsQuestion extends PithRights {
   readonly host: TurnToolHost;
   readonly clock: Clock;
   /** Extensions that are asked, in this order. */
@@ -104,20 +104,29 @@ interface FirstTools extends ToolsOfTurn {
   readonly notes: readonly Diagnostic[];
 }
 
+/** Whose tools are looked for. */
+interface TurnOfUser {
+  readonly spec: AgentSpec;
+  readonly userId: string;
+  readonly policy: TurnPolicy;
+  readonly callees: readonly AgentSpec[];
+}
+
 /** Those of `uses_tools`, then what extensions bring. `infoOf`: the turn with the tools that it is named. */
 export async function toolsOfTurn(
-  { host, clock }: Pick<TurnToolsQuestion, 'host' | 'clock'>,
-  { spec, policy, callees }: { readonly spec: AgentSpec; readonly policy: TurnPolicy; readonly callees: readonly AgentSpec[] },
+  { host, clock, mayChangePith }: Pick<TurnToolsQuestion, 'host' | 'clock' | 'mayChangePith'>,
+  { spec, userId, policy, callees }: TurnOfUser,
   infoOf: (own: readonly string[]) => Promise<TurnInfo>,
   signal: AbortSignal,
 ): Promise<FirstTools> {
-  const [{ tools: offered, reserved, notes }, asked] = await Promise.all([
+  const [{ tools: resolved, reserved, notes }, asked] = await Promise.all([
     resolveTools(spec, host, policy, callees),
     host.providers.tools.turnProviders(spec),
   ]);
   const providers = asked.filter((id) => mayServe(policy, id));
+  const offered = resolved.filter(({ descriptor }) => mayCall({ mayChangePith }, { userId }, descriptor));
   const turn = await infoOf(toolIds(offered.filter((tool) => !tool.onDemand)));
-  const question = { host, clock, providers, turn, policy, reserved, offered, mayRedescribe: true };
+  const question = { host, clock, mayChangePith, providers, turn, policy, reserved, offered, mayRedescribe: true };
   const { all, notices, late } = await withTurnTools(question, signal);
   const tools = givenTools(all, turn.held);
   const info = { ...turn, tools: toolIds(tools) };
@@ -156,7 +165,7 @@ export async function withTurnTools(question: TurnToolsQuestion, signal: AbortSi
   for (const tool of [own, ...answers].flatMap(({ tools }) => tools)) {
     const { extensionId, descriptor } = tool;
     const { name } = descriptor;
-    if (!permits(policy, extensionId, name) || !isWanted(wanted, extensionId, name)) continue;
+    if (!permits(policy, extensionId, name) || !isWanted(wanted, extensionId, name) || !mayCall(question, turn, descriptor)) continue;
     const isIt = (each: OfferedTool) => toolId(each) === toolId(tool) && each.preferredName === tool.preferredName;
     const index = offered.findIndex(isIt);
     if (index < 0) added.set(`${toolId(tool)} ${tool.preferredName ?? ''}`, tool);

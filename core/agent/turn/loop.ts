@@ -264,12 +264,13 @@ async function settledRenewals({ deps, signal }: RunningTurn): Promise<number> {
  */
 async function appendTools(turn: RunningTurn, providers: readonly string[], isRenewed: boolean): Promise<readonly TurnEvent[]> {
   const { deps, plan, signal, offer } = turn;
-  const { host, clock } = deps;
+  const { host, clock, mayChangePith } = deps;
   const { policy, tools } = plan;
   const offered = offer.all;
   const info = { ...offer.info, tools: tools.own };
   const { reserved } = tools;
-  const question = { host, clock, providers, turn: info, policy, reserved, offered, mayRedescribe: false, isRenewed };
+  const fixed = { host, clock, mayChangePith, policy, reserved, mayRedescribe: false };
+  const question = { ...fixed, providers, turn: info, offered, isRenewed };
   const found = await untilAborted(withTurnTools(question, signal), signal).catch(() => null); // aborted: the loop says so
   if (found === null) return [];
   offer.late = [...offer.late.filter((id) => !providers.includes(id)), ...found.late];

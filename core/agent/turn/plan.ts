@@ -51,7 +51,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
   };
   const [model, tools, skills, contexts] = await Promise.all([
     resolving,
-    deps.registry.callees(spec).then((callees) => toolsOfTurn(deps, { spec, policy, callees }, ofTurn, signal)),
+    deps.registry.callees(spec).then((callees) => toolsOfTurn(deps, { spec, userId, policy, callees }, ofTurn, signal)),
     deps.skills.read(spec, signal),
     contextSources(host),
   ]);

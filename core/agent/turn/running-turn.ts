@@ -24,7 +24,7 @@ import type { ModelPrompt } from '../prompt/request.ts';
 import type { Cleaning } from '../../trust/index.ts';
 import type { DeclaredAgents, Host, Providers } from '../../kernel/index.ts';
 import type { AgentRegistry } from '../registry/registry.ts';
-import { mayServe } from '../tools/gate.ts';
+import { mayServe, type PithRights } from '../tools/gate.ts';
 import type { OfferedTool } from '../tools/offered-tool.ts';
 import { SWITCHED_OFF } from '../tools/tools.ts';
 import type { TurnToolHost } from '../tools/turn-tools.ts';
@@ -38,7 +38,7 @@ export interface AgentHost extends TurnToolHost {
 }
 
 /** What turns are made from. */
-export interface TurnDependencies {
+export interface TurnDependencies extends PithRights {
   readonly registry: AgentRegistry;
   readonly skills: BoundSkills;
   readonly host: AgentHost;

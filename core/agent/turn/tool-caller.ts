@@ -27,7 +27,7 @@ type ToolUser = string | { readonly agentId: string; readonly userId?: string; a
 /** What they are asked: the call, and what the tool and guards say of it. */
 export type ToolQuestion = Ask & Pick<Question, 'tool' | 'input'>;
 
-type Dependencies = Pick<TurnDependencies, 'registry' | 'host' | 'clock' | 'askAlways'>;
+type Dependencies = Pick<TurnDependencies, 'registry' | 'host' | 'clock' | 'askAlways' | 'mayChangePith'>;
 
 export function createToolCaller(dependencies: Dependencies): ToolCaller {
   const { registry, host, clock } = dependencies;
@@ -36,7 +36,7 @@ export function createToolCaller(dependencies: Dependencies): ToolCaller {
     const policy = ofDeclarer(spec);
     const callees = await registry.callees(spec);
     const ofTurn = async (own: readonly string[]) => ({ ...turnOf(spec, ulid(clock.now()), own), userId });
-    const { tools: given, all, info } = await toolsOfTurn({ host, clock }, { spec, policy, callees }, ofTurn, signal);
+    const { tools: given, all, info } = await toolsOfTurn(dependencies, { spec, userId, policy, callees }, ofTurn, signal);
     return { spec, tools: [...given, ...onDemandIn(all)], turn: info };
   };
 

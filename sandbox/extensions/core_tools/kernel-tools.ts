@@ -50,7 +50,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
         'Reload an extension although its files did not change, such as after its breaker opened. Edits are loaded without this.',
       input: z.object({ extension_id: id }),
       effect: 'idempotent',
-      permission: { authoring: 'admin', safeToShare: false },
+      permission: { authoring: 'admin', calling: 'admin', safeToShare: false },
       timeoutMs: 60_000,
       async execute({ extension_id }, { signal }) {
         if (extension_id === context.id)
@@ -65,7 +65,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
       name: 'request_restart',
       description: 'Start the kernel again, for what a reload cannot bring, such as a native module. Conversations go on. Give the reason.',
       input: z.object({ reason: z.string().min(1).max(500) }),
-      permission: { authoring: 'admin', safeToShare: false },
+      permission: { authoring: 'admin', calling: 'admin', safeToShare: false },
       needsApproval: true,
       async execute({ reason }, { signal, turn }) {
         const { values } = await run('restart', { arguments: { reason: [reason] } }, signal);
@@ -87,7 +87,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
         values: z.record(z.string().min(1), z.json()).describe('Values by name or dotted key; null takes one out'),
       }),
       effect: 'idempotent',
-      permission: { authoring: 'admin', safeToShare: false },
+      permission: { authoring: 'admin', calling: 'admin', safeToShare: false },
       needsApproval: ({ extension_id, values }) => ({
         text: `changes ${Object.keys(values).join(', ')} of the extension '${extension_id}' in pith.yaml, which counts from now on`,
         once: true,
@@ -109,7 +109,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
         'Ask the person for a secret that an extension declares, such as a key. The person gives it outside this conversation: you learn only whether it is set. Never ask for a secret in the conversation itself.',
       input: z.object({ name: z.string().min(1).describe('The declared name'), why: z.string().min(1).max(300).optional() }),
       effect: 'idempotent',
-      permission: { authoring: 'admin', safeToShare: false },
+      permission: { authoring: 'admin', calling: 'admin', safeToShare: false },
       async execute({ name, why }, { signal, turn: { agent, threadId, userId } }) {
         const { values } = await run('secrets list', {}, signal);
         const known = values[0] as readonly {

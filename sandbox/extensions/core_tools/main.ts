@@ -1,5 +1,5 @@
 import { dirname } from 'node:path';
-import { Places, type Diagnostic, type ExtensionContext, type ToolProvider } from 'pith';
+import { Permissions, Places, type Diagnostic, type ExtensionContext, type ToolProvider } from 'pith';
 import { SkillDrafts } from 'pith/skill_registry';
 import { OneAtATime } from '@pith/folder-changes';
 import { fileBusy, Jail, stateFolder } from '@pith/safe-files';
@@ -22,6 +22,7 @@ export default class CoreTools implements ToolProvider {
     const policy = new Policy(jail, {
       data: () => dirname(dirname(this.context.dataDirectory)),
       drafts: () => this.context.find(SkillDrafts)[0] ?? null,
+      mayChangePith: async (userId) => userId === 'local' || this.context.use(Permissions).isAdmin(userId),
     });
     const changes = new OneAtATime({ folder: stateFolder(this.context.dataDirectory, 'locks'), busy: fileBusy });
     return [

@@ -24,6 +24,8 @@ export interface PolicyPorts {
   readonly data: () => string;
   /** Who keeps what agents write of new skills; null: nobody, and a person is asked about each file. */
   readonly drafts: () => SkillDrafts | null;
+  /** Whether agents may change this Pith in the turns of this user. */
+  readonly mayChangePith: (userId: string) => Promise<boolean>;
 }
 
 /** What may be read or changed without a person, what needs one, and what is never done here. */
@@ -59,8 +61,8 @@ export class Policy {
   }
 
   /**
-   * Why a person is asked before this changes; null: nobody is asked. Throws `protected`, `use_proposal` for what belongs to a skill, and
-   * what is said against a draft.
+   * Why a person is asked before this changes; null: nobody is asked. Throws `protected`, `not_allowed` for what only administrators have
+   * changed, `use_proposal` for what belongs to a skill, and what is said against a draft.
    */
   async reasonToAsk(names: readonly string[], turn: TurnInfo): Promise<string | null> {
     if (this.places.holdsState(names)) throw isState(names);
@@ -81,6 +83,8 @@ export class Policy {
         'use_proposal',
         `'${names.join('/')}' is in a folder of skills, where only people write: ${await cureOf(drafts, turn)}; a new skill is made as skills/<id>/SKILL.md`,
       );
+    if (guard !== null && !(await this.ports.mayChangePith(turn.userId)))
+      throw new FileRefused('not_allowed', `'${names.join('/')}' ${guard.why}: agents change such files for administrators only`);
     return guard?.why ?? null;
   }
 

@@ -167,7 +167,7 @@ describe('U12 always in this project', () => {
     const clock = manualClock();
     const permissions = openPermissionsFile(folderWith(), '/project');
     const store = temporaryStore(undefined, clock);
-    const trusted = createSqliteApprovals(store, clock, undefined, permissions);
+    const trusted = createSqliteApprovals(store, clock, undefined, { ...permissions, mayGive: () => true });
     const untrusted = createSqliteApprovals(store, clock);
     const { world } = await asking([run('npm test')]);
     await world.run('go');

@@ -22,7 +22,7 @@ const remove = (path: string, text: string) => `--- a/${path}\n+++ /dev/null\n@@
 const patched = async (jail: Jail, patch: string) =>
   patchTool(
     jail,
-    new Policy(jail, { data: () => join(bench.sandbox, 'data'), drafts: () => null }),
+    new Policy(jail, { data: () => join(bench.sandbox, 'data'), drafts: () => null, mayChangePith: async () => true }),
     new OneAtATime({ folder: stateFolder(folderWith()), busy: fileBusy }),
   ).execute({ patch }, {
     signal: new AbortController().signal,

@@ -221,7 +221,7 @@ describe('what needs a person', () => {
       }
       expect(await moved.file({ action: 'write', path: 'state/mine.md', content: 'x' })).toMatchObject({ ok: true });
     }
-    const policy = new Policy(new Jail(bench.sandbox), { data: () => bench.sandbox, drafts: () => null });
+    const policy = new Policy(new Jail(bench.sandbox), { data: () => bench.sandbox, drafts: () => null, mayChangePith: async () => true });
     expect(() => policy.requireReadable(['PITH.db'])).toThrow(expect.objectContaining({ code: 'protected' }));
   });
 });

@@ -19,7 +19,7 @@ export async function projectWith(files: Readonly<Record<string, string>>, optio
   }
   const test = await testKernel({ sandbox: path.join(root, 'sandbox'), ...more });
   onTestFinished(() => test.stop());
-  const turn = { ...TURN, threadId: 'thread', correlationId: 'message-1' };
+  const turn = { ...TURN, userId: 'local', threadId: 'thread', correlationId: 'message-1' };
   return {
     test,
     root,

@@ -30,7 +30,7 @@ function stage(builder: Builder): Tool {
       restart: z.boolean().default(false).describe('Throw away what is staged under this id and start over.'),
     }),
     effect: 'idempotent',
-    permission: { authoring: 'admin', safeToShare: false },
+    permission: { authoring: 'admin', calling: 'admin', safeToShare: false },
     async execute(input, { signal }) {
       const isKept = staging.exists('extensions', input.id) && !input.restart;
       const made = isKept ? null : await beginning(builder, input.id, input.kind, signal);
@@ -76,7 +76,7 @@ function check(builder: Builder): Tool {
       'and one call of each tool that changes nothing. Returns findings with file, line and cure, and the digest that activate_extension wants.',
     input: z.object({ id }),
     effect: 'idempotent',
-    permission: { authoring: 'admin', safeToShare: false },
+    permission: { authoring: 'admin', calling: 'admin', safeToShare: false },
     timeoutMs: 240_000,
     async needsApproval(input, turn) {
       const key = conversation(input.id, turn);
@@ -126,7 +126,7 @@ function activate(builder: Builder): Tool {
       digest,
       give_to: z.array(z.string().min(1)).default([]).describe('Agents of this sandbox that get it in uses_tools.'),
     }),
-    permission: { authoring: 'admin', safeToShare: false },
+    permission: { authoring: 'admin', calling: 'admin', safeToShare: false },
     timeoutMs: 90_000,
     needsApproval: (input) =>
       questionOf(async () => {
@@ -177,7 +177,7 @@ function rollBack(builder: Builder): Tool {
     description: 'Make a former version of an extension active again; a person is asked. activate_extension answers the numbers.',
     // The number is part of the question: what is before the active one may be another by the time of the answer.
     input: z.object({ id, version: z.int().min(1).describe('Its number.') }),
-    permission: { authoring: 'admin', safeToShare: false },
+    permission: { authoring: 'admin', calling: 'admin', safeToShare: false },
     timeoutMs: 90_000,
     needsApproval: (input) => questionOf(() => rollbackOf(builder, input.id, input.version)),
     async execute(input, call) {

@@ -82,7 +82,7 @@ function activate(builder: Builder): Tool {
     name: 'activate_skill',
     description: 'Have a draft of a new skill offered, once it passes check_skill; a person is shown all of it and asked.',
     input: z.object({ id, digest: z.string().min(1).describe('The digest that check_skill answered.') }),
-    permission: { authoring: 'admin', safeToShare: false },
+    permission: { authoring: 'admin', calling: 'admin', safeToShare: false },
     timeoutMs: 60_000,
     needsApproval: (input) =>
       questionOf(async () => {

@@ -20,6 +20,8 @@ export interface Project {
   visible(): (names: readonly string[]) => boolean;
   /** Absolute paths of the folders of skills, wherever they are. */
   skills(): Promise<readonly string[]>;
+  /** Whether an agent may run commands in no sandbox, where they can change all of this Pith, in the turns of this user. */
+  mayRunUnconfined(userId: string): Promise<boolean>;
   /** Before a command runs in no sandbox: what it changes in them waits for a person. */
   unconfined(program: string, turn: TurnInfo): Promise<void>;
   /** What an agent does in place of a change in them, as the end of a sentence. */
@@ -36,10 +38,11 @@ export function openProject(
   data: () => string,
   {
     skills,
+    mayRunUnconfined,
     unconfined,
     proposalCure,
     notes = null,
-  }: Pick<Project, 'skills' | 'unconfined' | 'proposalCure'> & { readonly notes?: StagingNotes | null },
+  }: Pick<Project, 'skills' | 'mayRunUnconfined' | 'unconfined' | 'proposalCure'> & { readonly notes?: StagingNotes | null },
 ): Project | null {
   if (places.project === null) return null;
   const jail = new Jail(places.project, undefined, notes);
@@ -82,6 +85,7 @@ export function openProject(
     },
     visible,
     skills,
+    mayRunUnconfined,
     unconfined,
     proposalCure,
     async isOfSkills(found) {

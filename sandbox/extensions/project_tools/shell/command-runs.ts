@@ -243,7 +243,9 @@ export class CommandRuns {
     this.#count += 1;
     const id = `bg-${this.#count}`;
     const stop = new AbortController();
-    const entry = new Running(id, wanted.command, this.context.clock.now(), () => stop.abort());
+    const entry = new Running({ id, command: wanted.command, startedAt: this.context.clock.now(), of: wanted.asker.userId }, () =>
+      stop.abort(),
+    );
     this.#background.set(id, entry);
     this.#forgetOld();
     entry.done = this.run({ ...wanted, timeoutMs: DAY_MS }, (text) => entry.kept.add(text), stop.signal).then(
@@ -258,23 +260,24 @@ export class CommandRuns {
     return entry.shown;
   }
 
-  list(): readonly BackgroundCommand[] {
-    return [...this.#background.values()].map(({ shown }) => shown);
+  /** Of one user; absent: of all. */
+  list(userId?: string): readonly BackgroundCommand[] {
+    return [...this.#background.values()].filter(({ begun }) => (userId ?? begun.of) === begun.of).map(({ shown }) => shown);
   }
 
-  /** null: the id is unknown. Waits for its end up to `waitMs`. */
-  async look(id: string, waitMs: number, signal: AbortSignal): Promise<BackgroundCommand | null> {
+  /** null: the user has none of this id. Waits for its end up to `waitMs`. */
+  async look(id: string, userId: string, waitMs: number, signal: AbortSignal): Promise<BackgroundCommand | null> {
     const found = this.#background.get(id);
-    if (found === undefined) return null;
+    if (found?.begun.of !== userId) return null;
     if (found.ended === null && waitMs > 0)
       await within(this.context.clock, waitMs, untilAborted(found.done, signal)).catch(() => undefined); // the call has ended
     return found.shown;
   }
 
-  /** Ends it and all that it started. null: the id is unknown. */
-  async stop(id: string): Promise<BackgroundCommand | null> {
+  /** Ends it and all that it started. null: it is unknown, or not this user's; without one it is anybody's. */
+  async stop(id: string, userId?: string): Promise<BackgroundCommand | null> {
     const found = this.#background.get(id);
-    if (found === undefined) return null;
+    if (found === undefined || (userId ?? found.begun.of) !== found.begun.of) return null;
     found.stop();
     await found.done;
     return found.shown;
@@ -282,7 +285,7 @@ export class CommandRuns {
 
   #forgetOld(): void {
     const ended = [...this.#background.values()].filter(({ ended: end }) => end !== null);
-    for (const { id } of ended.slice(0, Math.max(0, ended.length - MOST_FINISHED))) this.#background.delete(id);
+    for (const { begun } of ended.slice(0, Math.max(0, ended.length - MOST_FINISHED))) this.#background.delete(begun.id);
   }
 }
 
@@ -349,9 +352,8 @@ class Running {
   done: Promise<void> = Promise.resolve();
 
   constructor(
-    readonly id: string,
-    private readonly command: string,
-    private readonly startedAt: number,
+    /** `of`: the user whose turn began it. */
+    readonly begun: Pick<BackgroundCommand, 'id' | 'command' | 'startedAt'> & { readonly of: string },
     readonly stop: () => void,
   ) {}
 
@@ -360,8 +362,8 @@ class Running {
   }
 
   get shown(): BackgroundCommand {
-    const { id, command, startedAt, ended } = this;
-    return { id, command, startedAt, ended, output: this.kept.text };
+    const { id, command, startedAt } = this.begun;
+    return { id, command, startedAt, ended: this.ended, output: this.kept.text };
   }
 }
 

@@ -62,8 +62,8 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
     needsApproval: (wanted, turn) =>
       unlessRefused(async () => {
         if (decided.keep(wanted, turn, await unaskedOf(runs, wanted)) !== null) return false;
-        const { sandboxed: _, ...question } = await questionOf(runs, wanted);
-        return question;
+        const { sandboxed, ...question } = await questionOf(runs, wanted);
+        return sandboxed || (await runs.project.mayRunUnconfined(turn.userId)) ? question : false; // else it is refused
       }, false),
     execute: (wanted, call) => run({ runs, undo, decided }, wanted, call),
     present: (result) => (result.ok ? (result.title ?? 'Ran') : `Error: ${result.error.message}`),
@@ -177,6 +177,11 @@ async function run(
 ): Promise<ToolResult> {
   const made = decided.take(wanted, turn);
   const { subject, sandboxed } = await questionOf(runs, wanted);
+  if (!sandboxed && !(await runs.project.mayRunUnconfined(turn.userId)))
+    return toolError(
+      'not_allowed',
+      'The command was not run: nothing confines it on this machine, and only administrators have agents run such commands',
+    );
   const isApproved = subject === approved;
   const readOnlyCommand = isApproved || !sandboxed ? null : (made ?? (await unaskedOf(runs, wanted)));
   if (readOnlyCommand === null && !isApproved)
@@ -223,9 +228,9 @@ function shellOutputTool(runs: CommandRuns): Tool {
     effect: 'read',
     permission: { authoring: 'anyone', safeToShare: false },
     timeoutMs: 150_000,
-    async execute({ id, wait }, { signal }) {
-      const found = await runs.look(id, wait * 1000, signal);
-      return found === null ? unknown(id, runs) : toolResult(describe(found), { title: `Looked at ${id}` });
+    async execute({ id, wait }, { signal, turn: { userId } }) {
+      const found = await runs.look(id, userId, wait * 1000, signal);
+      return found === null ? unknown(id, runs, userId) : toolResult(describe(found), { title: `Looked at ${id}` });
     },
   });
 }
@@ -237,9 +242,9 @@ function shellStopTool(runs: CommandRuns): Tool {
     input: look.pick({ id: true }),
     effect: 'idempotent',
     permission: { authoring: 'admin', safeToShare: false },
-    async execute({ id }) {
-      const found = await runs.stop(id);
-      return found === null ? unknown(id, runs) : toolResult(describe(found), { title: `Stopped ${id}` });
+    async execute({ id }, { turn: { userId } }) {
+      const found = await runs.stop(id, userId);
+      return found === null ? unknown(id, runs, userId) : toolResult(describe(found), { title: `Stopped ${id}` });
     },
   });
 }
@@ -249,8 +254,8 @@ function describe({ command: line, ended, output }: BackgroundCommand): string {
   return `${line}\n${output.trim() === '' ? '(no output)' : output.trimEnd()}\n[${state}]`;
 }
 
-function unknown(id: string, runs: CommandRuns): ToolResult {
-  const ids = runs.list().map((each) => each.id);
+function unknown(id: string, runs: CommandRuns, userId: string): ToolResult {
+  const ids = runs.list(userId).map((each) => each.id);
   return toolError('not_found', `there is no background command '${id}'${ids.length === 0 ? '' : `; there are ${ids.join(', ')}`}`);
 }
 
