@@ -5,7 +5,7 @@ const MAX_VALUE_BYTES = 64 * 1024;
 const MAX_LISTED = 200;
 
 /** With this the keys of all users begin but those of the person at the terminal, whose keys are as they were before users had their own. */
-const OTHERS = '\u0001';
+const OTHERS = String.fromCodePoint(1);
 
 const key = z
   .string()
