@@ -81,7 +81,7 @@ export const settingsSchema = once(() => {
       .array(z.string().min(1))
       .default([])
       .describe(
-        'Ids of the users who may do what is kept for administrators: pin saved skills, grant limits and lanes. Where it is empty, the user `local` may.',
+        'Ids of the users who may do what is kept for administrators: pin saved skills, grant limits and lanes, have agents change Pith. Where it is empty, the user `local` may.',
       ),
     extensions_sandbox: z
       .enum(['auto', 'off'])

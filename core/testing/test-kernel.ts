@@ -16,7 +16,7 @@ import {
   TIER_OF,
   WIRE,
 } from '../compose/index.ts';
-import { loadSettings, type SettingsInput } from '../declarations/index.ts';
+import { loadSettings, LOCAL_USER, type SettingsInput } from '../declarations/index.ts';
 import { SERIALISED, type Tier } from '../kernel/index.ts';
 import { routerTo } from '../models/index.ts';
 import { runCommand, type CommandOptions, type CommandOutcome } from './run-command.ts';
@@ -114,7 +114,7 @@ export async function testKernel(options: TestKernelOptions = {}): Promise<TestK
       agent: kernel.settings.default_agent,
       threadId: 'test',
       channelId: 'test',
-      userId: 'tester',
+      userId: LOCAL_USER,
       input,
       ...request,
     };

@@ -54,7 +54,7 @@ describe.each([{ wire: false }, { wire: true }])('what a server is sent (wire: $
       'PROMPT-OF reviewer',
       'INLINE-INSTRUCTIONS',
       '[Channel]',
-      '`tester`',
+      '`local`',
       'CONTEXT-10',
       '[Available Skills]',
       '• `gamma` — Gamma things.',

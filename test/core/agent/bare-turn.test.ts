@@ -39,3 +39,43 @@ it('a bare agent turn: the kernel, agents and a scripted model, without a databa
   await host.stop();
   expect(host.extensions.failures()).toEqual([]);
 });
+
+it('W5 a tool that changes this Pith runs only while the user of the turn may have it called', async () => {
+  const { host, events, directory } = await bareHost({
+    ...extension('it'),
+    'extensions/it/main.ts': `import { defineTool, z } from 'pith';
+export default class {
+  getTools() {
+    const tool = (name, permission) => defineTool({ name, description: name, input: z.object({}), permission, execute: async () => name + ' ran' });
+    return [tool('change', { calling: 'admin' }), tool('look', {})];
+  }
+}
+`,
+    'agents/main/manifest.yaml': 'id: main\nversion: 1.0.0\nagent: { uses_tools: [it], instructions: Be brief. }\n',
+  });
+  let admin = 'ada';
+  const both = { calls: words('change look').map((name) => ({ name, input: {} })) };
+  const lost = () => ((admin = 'eve'), both); // while the model answers
+  const script = scriptedModel([both, lost, { text: 'done' }, both, { text: 'done' }]);
+  const stores = storesInMemory();
+  const model = { ref: 'scripted/scripted', why: 'test', model: script.model, contextWindow: null };
+  const agents = createAgents({
+    host,
+    models: { resolve: async () => model, isAlias: () => true, providerOf: () => null, price: () => null, check: () => 'default' },
+    stores: () => stores,
+    events,
+    clock: systemClock,
+    sandboxDir: directory,
+    mayChangePith: (userId) => userId === admin,
+  });
+  const run = async (threadId: string) => {
+    const seen: unknown[] = [];
+    for await (const event of agents.run({ agent: 'main', threadId, userId: 'ada', input: 'go' }))
+      if (event.type === 'tool-result') seen.push(event.ok ? event.output : event.error?.code);
+    return seen;
+  };
+  expect(await run('first')).toEqual(['change ran', 'look ran', 'not_allowed', 'look ran']);
+  expect(await run('second')).toEqual(['tool_unknown', 'look ran']);
+  expect(script.requests.map(({ tools }) => tools.length)).toEqual([2, 2, 2, 1, 1]);
+  await host.stop();
+});

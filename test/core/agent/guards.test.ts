@@ -98,7 +98,7 @@ describe('a guard', () => {
       expect(first.reason).toBe('awaiting_approval');
       expect(first.results).toMatchObject([
         { ok: false, error: { code: 'denied', message: "not run: the guard 'warden' refuses it: not today" } },
-        { ok: true, output: { guard: null, a: 1, user: 'tester' } },
+        { ok: true, output: { guard: null, a: 1, user: 'local' } },
       ]);
       const [question, ...others] = await test.kernel.approvals.list();
       expect(others).toEqual([]);
@@ -390,7 +390,7 @@ describe('a guard', () => {
         'asked ext/change',
         'approval_needed ext/change',
       ]);
-      expect(lines[0]).toMatchObject({ agents: ['main'], user: 'tester', input: { path: 'src/../Migrations/1.sql' } });
+      expect(lines[0]).toMatchObject({ agents: ['main'], user: 'local', input: { path: 'src/../Migrations/1.sql' } });
     },
   );
 

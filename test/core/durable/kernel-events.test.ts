@@ -52,7 +52,7 @@ describe('handlers of manifests', () => {
     const [{ key, value } = { key: '', value: {} }] = await kept(pith);
     expect(key).toBe('1 remember 1');
     expect(value).toMatchObject({
-      payload: { v: 1, text: 'good morning', threadId: 'test', agentId: 'main', userId: 'tester' },
+      payload: { v: 1, text: 'good morning', threadId: 'test', agentId: 'main', userId: 'local' },
       correlation: started[0],
     });
   });

@@ -55,6 +55,21 @@ describe('kv', () => {
     expect(await call('kv_list', {})).toMatchObject({ output: { total: 0 } });
   });
 
+  it('W5 keeps the values of each user apart, and those of the person at the terminal where they were', async () => {
+    await call('kv_set', { key: 'city', value: 'Graz' });
+    const as = (userId: string, name: string, input: JsonValue) =>
+      pith.kernel.agents.callTool({ agentId: 'keeper', userId, approve: async () => true }, name, input);
+    expect(await as('ada', 'kv_get', { key: 'city' })).toMatchObject({ ok: false, error: { code: 'key_not_found' } });
+    await as('ada', 'kv_set', { key: 'city', value: 'Linz' });
+    await as('ada', 'kv_set', { key: 'colour', value: 'red' });
+    expect(await as('ada"', 'kv_list', {})).toMatchObject({ output: { keys: [], total: 0 } });
+    expect(await as('bob', 'kv_delete', { key: 'colour' })).toMatchObject({ ok: false, error: { code: 'key_not_found' } });
+    expect(await as('ada', 'kv_list', { prefix: 'c' })).toMatchObject({ output: { keys: ['city', 'colour'], total: 2 } });
+    expect(await call('kv_list', {})).toMatchObject({ output: { keys: ['city'], total: 1 } });
+    expect(await call('kv_get', { key: 'city' })).toMatchObject({ output: { value: 'Graz' } });
+    expect(await call('kv_get', { key: '\u0001"ada"city' })).toMatchObject({ error: { code: 'tool_input_invalid' } });
+  });
+
   it('K95 says of each tool what a resumed turn may repeat', async () => {
     const tools = await pith.kernel.host.providers.tools.of('kv');
     expect(tools.map((tool) => [tool.name, tool.effect])).toEqual([

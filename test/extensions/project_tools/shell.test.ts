@@ -5,6 +5,10 @@ import { isNowhere, probeSandboxing } from '@pith/supervised-process';
 import { folderWith } from '../../places.ts';
 import { words } from '../../words.ts';
 import { until } from '../../waiting.ts';
+import type { Tool } from 'pith';
+import { type CommandRuns } from '../../../sandbox/extensions/project_tools/shell/command-runs.ts';
+import { shellTools } from '../../../sandbox/extensions/project_tools/shell/shell-tools.ts';
+import { TURN } from '../../fixtures/agent-spec.ts';
 import { askedTools } from '../asked-tools.ts';
 import { projectWith } from './project.ts';
 
@@ -122,6 +126,38 @@ describe('U3 shell', () => {
     expect((await project.test.command('tasks show bg-1')).text).toContain('up');
     expect((await project.test.command('tasks cancel bg-2')).text).toBe('bg-2 is ended.');
   });
+});
+
+it("W5 a background command is its user's: for others its id is as unknown as any", async () => {
+  const project = await projectWith({});
+  const ada = askedTools(project.test, 'project_tools', { ...project.turn, userId: 'ada' });
+  expect(out(await project.call('shell', { command: 'sleep 602', background: true }))).toContain('started as bg-1');
+  for (const tool of ['shell_output', 'shell_stop']) {
+    expect(await ada.call(tool, { id: 'bg-1' })).toMatchObject({ error: { message: "there is no background command 'bg-1'" } });
+    expect(await ada.call(tool, { id: 'bg-7' })).toMatchObject({ error: { message: "there is no background command 'bg-7'" } });
+  }
+  expect(out(await project.call('shell_output', { id: 'bg-1' }))).toMatch(/\[running\]$/u);
+  expect(out(await project.call('shell_stop', { id: 'bg-1' }))).toMatch(/\[ended: it was stopped\]$/u);
+});
+
+it('W5 what nothing would confine runs for administrators alone', async () => {
+  const asked: string[] = [];
+  const project = { root: '/p', names: () => [], mayRunUnconfined: async (userId: string) => userId === 'local' };
+  const runs = {
+    project,
+    settings: { ask_for_reading: true, timeout_seconds: 1 },
+    unconfined: async () => ({ why: 'there is no bubblewrap' }),
+    run: async () => void asked.push('ran'),
+  } as unknown as CommandRuns;
+  const [shell] = shellTools(runs, {} as never) as readonly [Tool];
+  const input = { command: 'id', access: [], background: false, cwd: '.' };
+  const turn = { ...TURN, userId: 'ada' };
+  const ask = shell.needsApproval as (wanted: object, turn: object) => Promise<object | false>;
+  expect(await ask(input, turn)).toBe(false);
+  expect(await ask(input, { ...turn, userId: 'local' })).toMatchObject({ enforced: expect.stringMatching(/^not sandboxed/u) });
+  const about = { turn, signal: new AbortController().signal, idempotencyKey: 'k' };
+  expect(await shell.execute(input, about)).toMatchObject({ ok: false, error: { code: 'not_allowed' } });
+  expect(asked).toEqual([]);
 });
 
 describe.skipIf(!available)('U3 in a sandbox', () => {
