@@ -1,5 +1,6 @@
 import { messageOf, PithError, z } from '../contract/index.ts';
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
+import { valueCheck } from '@pith/tool-schemas';
 
 /** A schema as this module uses it: what a model is told, and the check of a value. */
 export interface AnySchema {
@@ -50,8 +51,8 @@ function readSchema(given: unknown, what: string): AnySchema {
   const json = jsonSchema ?? given;
   if (!isPlainMap(json)) throw unusable(what);
   if (typeof validate !== 'function') {
-    const own = z.fromJSONSchema(json as never);
-    return { json, check: async (value) => checked(await own['~standard'].validate(value)) };
+    const own = valueCheck(json);
+    return { json, check: (value) => own.check(value) };
   }
   return {
     json,

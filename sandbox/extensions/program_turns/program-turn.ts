@@ -8,10 +8,10 @@ import {
   type Remote,
   type TurnEvent,
   type TurnRequest,
-  z,
 } from 'pith';
 import { answerInstructions, answerQuestion, type AnswerSchema, valueIn } from '@pith/json-answers';
 import { printableLine } from '@pith/plain-text';
+import { valueCheck } from '@pith/tool-schemas';
 import { threadOfCall } from './call-ids.ts';
 import type { ProgramEnd, ProgramEvent, ProgramQuestion, ProgramRequest } from './contract.ts';
 import { OpenCalls } from './open-calls.ts';
@@ -63,7 +63,7 @@ export class ProgramTurn {
 
   /** Throws `thread_unknown`, `usage` and `settings_invalid`. `agent`: as it is declared. */
   static async prepared(request: ProgramRequest, agent: AgentSpec, ports: ProgramTurnPorts): Promise<ProgramTurn> {
-    const schema = request.output === undefined ? null : schemaOf(request.output);
+    const schema = request.output === undefined ? null : await schemaOf(request.output);
     const said = turnOf(request.messages);
     const instructions = [agent.instructions, said.instructions, schema === null ? '' : answerInstructions(schema)];
     const spec = { ...agent, instructions: instructions.filter(Boolean).join('\n\n') };
@@ -307,17 +307,11 @@ function isOwn(found: Conversation | null, userId: string): boolean {
 }
 
 /** Throws `settings_invalid`. */
-function schemaOf(json: Readonly<Record<string, unknown>>): AnswerSchema {
+async function schemaOf(json: Readonly<Record<string, unknown>>): Promise<AnswerSchema> {
   try {
-    const schema = z.fromJSONSchema(json as never);
-    return {
-      json,
-      async check(value) {
-        const { success, data, error } = schema.safeParse(value);
-        if (success) return { value: data };
-        return { problems: error.issues.map(({ path, message }) => [path.join('.'), message].filter(Boolean).join(': ')) };
-      },
-    };
+    const { check, ready } = valueCheck(json);
+    await ready();
+    return { json, check };
   } catch (error) {
     throw new PithError('settings_invalid', `this schema of the answer cannot be used: ${messageOf(error)}`, {
       cause: error,

@@ -228,6 +228,22 @@ describe('W20 chat completions', () => {
     ).rejects.toMatchObject({ status: 400, param: 'response_format' });
   });
 
+  it('W20 W31 no schema of an answer stops the kernel: it is refused, or its check ends', async () => {
+    const twice = (ref: string) => ({ anyOf: [{ $ref: ref }, { $ref: ref }] });
+    const $defs = Object.fromEntries(Array.from({ length: 26 }, (_, at) => [`d${at}`, at === 0 ? {} : twice(`#/$defs/d${at - 1}`)]));
+    const steps = [1, 2, 3].map(() => ({ text: `"${'a'.repeat(10_000)}!"` }));
+    const openai = await clientOf(await servedAgents(steps));
+    const asked = (schema: object) =>
+      openai.chat.completions.create({
+        model: 'helper',
+        messages: [said('x')],
+        response_format: { type: 'json_schema', json_schema: { name: 'x', schema: schema as Record<string, unknown> } },
+      });
+    for (const schema of [{ $defs, ...twice('#/$defs/d25') }, { pattern: '(?=a)a' }, { anyOf: [{ $ref: '#' }] }])
+      await expect(asked(schema)).rejects.toMatchObject({ status: 400, code: 'invalid_json_schema' });
+    await expect(asked({ type: 'string', pattern: '^(a+)+$' })).rejects.toMatchObject({ status: 502, code: 'output_invalid' });
+  });
+
   it('W20 errors have the shape and the status that clients know', async () => {
     const served = await servedAgents([
       { error: Object.assign(new Error('slow down'), { statusCode: 429, isRetryable: false, retryable: false }) },
