@@ -38,6 +38,25 @@ export function jsonOf(text: string): unknown {
   }
 }
 
+/** Whether maps and lists are nested at most `levels` deep and have at most `parts` values in all. */
+export function isBounded(value: unknown, most: { readonly levels: number; readonly parts: number }): boolean {
+  let level: readonly unknown[] = [value];
+  let parts = 0;
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > most.levels + 1) return false;
+    const below: unknown[] = [];
+    for (const each of level) {
+      if (typeof each !== 'object' || each === null) continue;
+      const values: readonly unknown[] = Array.isArray(each) ? each : Object.values(each);
+      parts += values.length;
+      if (parts > most.parts) return false;
+      for (const part of values) below.push(part);
+    }
+    level = below;
+  }
+  return true;
+}
+
 /** `base` with the values of `over`. Maps are merged key by key, everything else (lists too) is replaced. Changes neither. */
 export function overlay(base: PlainMap, over: PlainMap): Record<string, unknown> {
   const result: Record<string, unknown> = { ...base };

@@ -1,5 +1,5 @@
 import { effortOf } from '@pith/patterns';
-import { canonicalJson, isPlainMap, type PlainMap } from '@pith/plain-data';
+import { canonicalJson, isBounded, isPlainMap, type PlainMap } from '@pith/plain-data';
 import type { RE2JS } from 're2js';
 import { z } from 'zod';
 
@@ -34,7 +34,8 @@ const CHARACTERS_A_STEP = 64;
 
 /** Throws where the schema is too large or uses what cannot be checked. */
 export function valueCheck(json: PlainMap): ValueCheck {
-  if (!isWithin(json, DEEPEST_SCHEMA)) throw new Error(`it has more than ${DEEPEST_SCHEMA} levels or ${MOST_PARTS} parts`);
+  if (!isBounded(json, { levels: DEEPEST_SCHEMA, parts: MOST_PARTS }))
+    throw new Error(`it has more than ${DEEPEST_SCHEMA} levels or ${MOST_PARTS} parts`);
   const text = JSON.stringify(json);
   if (text.length > LARGEST) throw new Error(`it is larger than ${LARGEST} characters`);
   const schema = new Schema(JSON.parse(text) as PlainMap);
@@ -43,7 +44,8 @@ export function valueCheck(json: PlainMap): ValueCheck {
   return {
     ready: async () => void (await patterns()),
     async check(value) {
-      if (!isWithin(value, DEEPEST_VALUE)) return { problems: [`it has more than ${DEEPEST_VALUE} levels or ${MOST_PARTS} parts`] };
+      if (!isBounded(value, { levels: DEEPEST_VALUE, parts: MOST_PARTS }))
+        return { problems: [`it has more than ${DEEPEST_VALUE} levels or ${MOST_PARTS} parts`] };
       return new Check(schema, await patterns()).of(structuredClone(value));
     },
   };
@@ -389,16 +391,4 @@ function keysOf(value: unknown): readonly string[] {
 
 function fieldOf(map: PlainMap, name: string, field: string): unknown {
   return Object.hasOwn(map, name) ? mapOf(map[name])[field] : undefined;
-}
-
-/** Whether lists and maps are nested no deeper than `most`, and have no more than `MOST_PARTS` in all. */
-function isWithin(value: unknown, most: number): boolean {
-  let level: readonly unknown[] = [value];
-  let parts = 0;
-  for (let depth = 0; level.length > 0; depth += 1) {
-    parts += level.length;
-    if (depth > most + 1 || parts > MOST_PARTS) return false;
-    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
-  }
-  return true;
 }

@@ -1,6 +1,6 @@
 import { underTraceparent } from '@pith/genai-spans';
 import { isWithin } from '@pith/address-ranges';
-import { keepNewest, sha256 } from '@pith/plain-data';
+import { isBounded, keepNewest, sha256 } from '@pith/plain-data';
 import { messageOf, type Clock, type Logger } from 'pith';
 import { hasBody, type Incoming, readBody } from './body.ts';
 import type { Config } from './config.ts';
@@ -49,6 +49,8 @@ interface Admitted {
 }
 
 const MOST_BYTES = 256 * 1024;
+/** Many small values cost more time than their bytes suggest. */
+const MOST_PARTS = { levels: 200, parts: 50_000 };
 const JSON_TYPE = 'application/json';
 /** Tokens and sessions that were valid: guesses from their address do not lock their owners out. */
 const MOST_KNOWN = 1000;
@@ -178,6 +180,12 @@ export class Requests {
     const query = checked(route.query, queryOf(search), 'query');
     if ('status' in query) return query;
     const json = isUpload || route.body === undefined ? { value: undefined } : jsonIn(bytes);
+    if (!isBounded(json?.value, MOST_PARTS))
+      return failure(
+        413,
+        'body_too_large',
+        `the body has more than ${MOST_PARTS.parts} values, or is nested more than ${MOST_PARTS.levels} levels deep`,
+      );
     const body =
       json === null
         ? failure(400, 'body_invalid', 'the body is not JSON in UTF-8')

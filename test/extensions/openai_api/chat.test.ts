@@ -244,6 +244,17 @@ describe('W20 chat completions', () => {
     await expect(asked({ type: 'string', pattern: '^(a+)+$' })).rejects.toMatchObject({ status: 502, code: 'output_invalid' });
   });
 
+  it('W3 W31 a body of very many values is refused before it is read further, however short it is', async () => {
+    const served = await servedAgents([{ text: 'ok' }]);
+    const openai = await clientOf(served);
+    const create = (messages: readonly object[]) => openai.chat.completions.create({ model: 'helper', messages } as never);
+    await expect(create(Array.from({ length: 25_000 }, () => said('x')))).rejects.toMatchObject({ status: 413, code: 'body_too_large' });
+    const deep = JSON.parse(`${'['.repeat(1000)}${']'.repeat(1000)}`) as object;
+    await expect(create([said('x'), deep])).rejects.toMatchObject({ status: 413 });
+    await create(Array.from({ length: 2000 }, () => said('x')));
+    expect(served.model.requests).toHaveLength(1);
+  });
+
   it('W20 errors have the shape and the status that clients know', async () => {
     const served = await servedAgents([
       { error: Object.assign(new Error('slow down'), { statusCode: 429, isRetryable: false, retryable: false }) },
