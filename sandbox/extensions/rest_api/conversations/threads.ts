@@ -62,7 +62,12 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
         path: '/api/threads',
         need: 'user',
         summary: 'List your conversations, newest first',
-        query: z.strictObject({ cursor: z.string().optional(), text: z.string().optional(), limit: count(MOST, PAGE), all: flag() }),
+        query: z.strictObject({
+          cursor: z.string().regex(/^\d+ /u, 'must be the cursor of a list before').optional(),
+          text: z.string().optional(),
+          limit: count(MOST, PAGE),
+          all: flag(),
+        }),
         result: threadListShape(),
       },
       async ({ caller, query: { cursor, text, limit, all } }) => {
