@@ -226,6 +226,10 @@ describe('routes that commands answer', () => {
     const { json } = await api.request(`/api/threads/${id}/context?text=more`, { token: ann });
     expect(JSON.stringify(json)).toContain('Good day');
     expect(json).toMatchObject({ tokens: { parts: expect.arrayContaining([expect.objectContaining({ name: expect.any(String) })]) } });
+    const place = encodeURIComponent(path.join(api.pith.sandbox, 'notes'));
+    const shown = (await api.request(`/api/threads/${id}/context?text=${place}`, { token: ann })).text;
+    expect(shown).toContain('sandbox/notes');
+    expect(shown).not.toContain(api.pith.sandbox);
     expect((await api.request(`/api/threads/${id}/context`, { token: bob })).status).toBe(404);
   });
 
