@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { guardedYaml } from '@pith/guarded-yaml';
 import { Document, isMap, isScalar, YAMLMap } from 'yaml';
@@ -7,6 +7,11 @@ import { makeFolders, replaceFile } from '@pith/safe-files';
 
 /** Writes these settings into the file and leaves the others, their order and the comments. Throws `settings_invalid` when the file cannot be read as settings. */
 export function editSettingsFile(file: string, changes: SettingsChange): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+    throw new PithError('settings_invalid', 'the settings cannot be changed: there is no file, but something else in its place', {
+      where: file,
+      cure: 'move it away first',
+    });
   const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
   const next = editSettings(text, changes, file);
   if (next === text) return;

@@ -1,7 +1,8 @@
 import { type CommandInput, type CommandIO, type JsonValue, PithError } from '../../contract/index.ts';
 import { hideKeys, printableLine } from '@pith/plain-text';
-import { isPlainMap, type PlainMap } from '@pith/plain-data';
+import { isPlainMap, overlay, type PlainMap } from '@pith/plain-data';
 import type { Kernel } from '../../compose/index.ts';
+import { type Settings, unknownNames } from '../../declarations/index.ts';
 import { findExtension } from './extensions.ts';
 import { printTable } from './text.ts';
 
@@ -72,10 +73,30 @@ export async function setSettings(kernel: Kernel, input: CommandInput, io: Comma
   const { values } = owner === null ? await setup.pithForm(kernel.settings) : await setup.form(findExtension(kernel, owner).id);
   const kept = keysIn(values);
   for (const key of Object.keys(changes)) changes[key] = withKeys(changes[key] as JsonValue, kept, key);
+  if (owner === null) checkNames(kernel, changes);
   const written =
     owner === null ? await setup.configurePith(changes) : (await setup.configure(findExtension(kernel, owner).id, changes)).written;
   io.json({ ok: true, written, changes: withoutKeys(changes) as JsonValue });
   if (!io.quiet) for (const key of Object.keys(changes)) io.print(`Wrote ${printableLine(key)} to ${written}`);
+}
+
+/** Throws `config_invalid` for names that nothing goes by, in the words in which a start reports them. */
+function checkNames({ host, router, settings }: Kernel, changes: Readonly<Record<string, JsonValue>>): void {
+  const names = { ...host.extensions.discovery, agents: host.agents.declared(), router, toolsOf: () => [] };
+  const known = new Set(unknownNames(settings, names).map(({ message }) => message));
+  const origins = { ...settings.origins, ...Object.fromEntries(Object.keys(changes).map((key) => [key, 'pith.yaml'])) };
+  const next = { ...overlay({ ...settings }, unfolded(changes)), origins } as Settings;
+  const found = unknownNames(next, names).find(({ severity, message }) => severity === 'error' && !known.has(message));
+  if (found === undefined) return;
+  throw new PithError('config_invalid', printableLine(found.message, 300), { cure: 'correct the name' });
+}
+
+/** `a.b` as a map in a map, without what is taken out. */
+function unfolded(changes: Readonly<Record<string, JsonValue>>): PlainMap {
+  return Object.entries(changes)
+    .filter(([, value]) => value !== null)
+    .map(([dotted, value]) => dotted.split('.').reduceRight<unknown>((below, key) => ({ [key]: below }), value) as PlainMap)
+    .reduce(overlay, {});
 }
 
 /** Texts with what looks like a key, by what is shown of them. */

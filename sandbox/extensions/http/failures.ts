@@ -61,9 +61,13 @@ export const UNKNOWN = failure(404, 'not_found', 'there is nothing at this addre
 /** The answer to an unexpected error, which is in the log: the client learns nothing of it. */
 export const INTERNAL = failure(500, 'internal', 'something went wrong; the log of the server says what');
 
+/** The system's own codes that a client may know. */
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+
 /** What a client may know of an error; null: nothing. */
 export function failureOf(error: unknown): RouteAnswer | null {
   const code = codeOf(error, '');
+  if (FULL.has(code)) return failure(422, 'disk_full', 'the disk is full', { cure: 'free some space and try again' });
   const status = error instanceof PithError ? statusOf(code) : null;
   if (status === null) return null;
   const { cure, retryAfterMs } = error as PithError;

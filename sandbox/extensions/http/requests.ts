@@ -177,6 +177,7 @@ export class Requests {
     if (bytes === 'too large') return failure(413, 'body_too_large', `the body is longer than ${route.mostBytes ?? MOST_BYTES} bytes`);
     if (bytes === 'late' || bytes === 'gone')
       return failure(408, 'body_late', 'the body did not arrive', { headers: { connection: 'close' } });
+    if (/%00/u.test(search)) return failure(400, 'query_invalid', 'the query has a character U+0000');
     const query = checked(route.query, queryOf(search), 'query');
     if ('status' in query) return query;
     const json = isUpload || route.body === undefined ? { value: undefined } : jsonIn(bytes);

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { guardedFetch, isListening } from '@pith/guarded-fetch';
-import { fieldsOf, sha256 } from '@pith/plain-data';
+import { sha256 } from '@pith/plain-data';
 import { hiddenFolders } from '@pith/plain-text';
 import { type ExtensionContext, Places, PithError } from 'pith';
 import type { Config } from './config.ts';
@@ -15,8 +15,8 @@ import type { Tokens } from './tokens.ts';
 
 const FAILURES_PER_MINUTE = 10;
 const ASK_MS = 2000;
-/** The key of what listens now. */
-const LISTENING = 'listening';
+/** Before the instance of each server that listens now, or that ended without a word. */
+const LISTENING = 'listening/';
 
 type Context = Pick<ExtensionContext<Config>, 'id' | 'config' | 'clock' | 'logger' | 'events' | 'kv' | 'use' | 'find'>;
 
@@ -51,7 +51,7 @@ export async function runServer(context: Context, tokens: Tokens, signal: AbortS
     logger,
     async listening(port) {
       const address = addressOf(host, port);
-      await kv.set(LISTENING, { address, instance });
+      await kv.set(LISTENING + instance, address);
       const where = `Listening on http://${bracketed(host)}:${port}${isLoopback(host) ? '' : ', which other machines reach, unencrypted'}`;
       const hasPage = (await routes.current()).has('GET', '/');
       const how = hasPage ? `open ${address}/#code=${await tokens.makeCode()}` : 'to call it, make a token: pith tokens new';
@@ -64,19 +64,30 @@ export async function runServer(context: Context, tokens: Tokens, signal: AbortS
       routes.forget();
       if (topic !== 'extension.activated') listener.cut(extensionId);
     });
-  await listener.run(signal);
+  try {
+    await listener.run(signal);
+  } finally {
+    await kv.delete(LISTENING + instance);
+  }
 }
 
-/** The address of the server that listens now for this sandbox, whichever process it is; null: none does. */
+/** The address of a server that listens now for this sandbox, whichever process it is; null: none does. */
 export async function listeningAddress({ kv }: Pick<Context, 'kv'>): Promise<string | null> {
-  const { address, instance } = fieldsOf(await kv.get(LISTENING));
-  if (typeof address !== 'string' || typeof instance !== 'string') return null;
+  for (const key of await kv.keys(LISTENING)) {
+    const address = await kv.get(key);
+    if (typeof address === 'string' && (await isInstance(address, key.slice(LISTENING.length)))) return address;
+    await kv.delete(key);
+  }
+  return null;
+}
+
+async function isInstance(address: string, instance: string): Promise<boolean> {
   const ask = guardedFetch({ allow: [address], elsewhere: 'refused', timeoutMs: ASK_MS });
   try {
     const { headers } = await ask(`${address}/health`, { redirect: 'manual' });
-    return headers.get('x-pith-instance') === instance ? address : null;
+    return headers.get('x-pith-instance') === instance;
   } catch {
-    return null; // nothing answers there
+    return false; // nothing answers there
   }
 }
 

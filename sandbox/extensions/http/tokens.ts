@@ -192,7 +192,13 @@ export class Tokens {
     if (await this.#isOutdated(callerOf(row))) return 'outdated';
     const { id, kind, last_used } = row;
     const now = this.clock.now();
-    if (last_used === null || now - last_used >= LAST_USED_MS)
+    if (last_used === null || now - last_used >= LAST_USED_MS) await this.#note(id, now);
+    return { id, kind, caller: callerOf(row) };
+  }
+
+  /** A full disk keeps nobody out: whatever writes says so itself. */
+  async #note(id: string, now: number): Promise<void> {
+    try {
       await this.#tables.write((db) => [
         db
           .updateTable('http__tokens')
@@ -200,7 +206,9 @@ export class Tokens {
           .where('id', '=', id)
           .where((is) => is.or([is('last_used', 'is', null), is('last_used', '<=', now - LAST_USED_MS)])),
       ]);
-    return { id, kind, caller: callerOf(row) };
+    } catch (error) {
+      if (codeOf(error, '') !== 'database_failed') throw error;
+    }
   }
 
   async #checked({ userId = LOCAL, role, may = 'chat', validMs }: WantedToken): Promise<Caller> {

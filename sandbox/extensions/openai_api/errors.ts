@@ -61,6 +61,8 @@ const KNOWN: Readonly<Record<string, readonly [status: number, code?: string, pa
   model_not_found: [502],
   model_failed: [502],
   output_invalid: [502],
+  model_unknown: [422],
+  database_failed: [422],
 };
 
 export function apiErrorOf(error: unknown): ApiError {
@@ -78,7 +80,8 @@ export function apiErrorOfEnd({ error }: Pick<ProgramEnd, 'error'>): ApiError {
 function known(code: string, message: string, retryAfterMs?: number): ApiError {
   const [status, name = code, param] = KNOWN[code] ?? [500];
   const after = retryAfterMs === undefined ? {} : { retryAfterMs };
-  return new ApiError(status, status === 500 ? 'something went wrong; the log of Pith says what' : message, {
+  const said = message.replace(/^database .*?: /u, 'the database: '); // its file is a path of this machine
+  return new ApiError(status, status === 500 ? 'something went wrong; the log of Pith says what' : said, {
     code: name,
     ...(param && { param }),
     ...after,

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, it } from 'vitest';
@@ -24,6 +25,13 @@ it('K61 a new block takes the place of its sample, so that uncommenting more of 
   expect(text).toContain('\n# skills:');
   const uncommented = text.replace(/^# (?=[a-z])/gm, '');
   expect(parseDocument(uncommented).errors).toEqual([]);
+});
+
+it('K61 a pipe in the place of the file is refused at once, not read', async () => {
+  const file = path.join(folderWith(), 'pith.yaml');
+  execFileSync('mkfifo', [file]);
+  const { editSettingsFile } = await loadSettingsEdit();
+  expect(() => editSettingsFile(file, { effort: 'low' })).toThrow('there is no file, but something else in its place');
 });
 
 it('K61 what stands already is changed where it stands, with its comments', () => {

@@ -187,6 +187,19 @@ describe('signing in', () => {
     await expect(users({ pith: other }).signInAddress()).rejects.toMatchObject({ code: 'not_listening', cure: 'start it: pith serve' });
   });
 
+  it('W1 of two servers of a sandbox, the one that is left is found', async () => {
+    const first = await served();
+    const at = await first.port();
+    const second = await kernelOf({ sandbox: first.pith.sandbox, only: ['http'], serve: { port: 0 } });
+    let line = '';
+    second.kernel.events.handle('service.ready', ({ text }) => void (line = text));
+    await second.kernel.start();
+    await until(() => line !== '');
+    await second.kernel.stop();
+    const other = await kernelOf({ sandbox: first.pith.sandbox, only: ['http'] });
+    expect(new URL(await users({ pith: other }).signInAddress()).port).toBe(String(at));
+  });
+
   it('W1 where an extension has a page, the line of pith serve opens it signed in; no extension hears that line', async () => {
     const page = routes('page', ['GET /'], {
       answer: "return { status: 200, headers: { 'content-type': 'text/html' }, body: '<!doctype html>' };",

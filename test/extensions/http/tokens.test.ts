@@ -4,6 +4,7 @@ import { sha256 } from '@pith/plain-data';
 import { codeOf, messageOf, type JsonValue } from 'pith';
 import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../core/store/index.ts';
 import { kernelOf, writeFiles } from '../../places.ts';
 import { WHO } from './routes-of.ts';
 import { servedKernel } from './served-kernel.ts';
@@ -95,6 +96,17 @@ describe('tokens', () => {
       caller: { userId: 'ada', role: 'user', may: 'chat' },
     });
     expect((await request('/user', { token: await token() })).json).toEqual({ caller: { userId: 'local', role: 'admin', may: 'chat' } });
+  });
+
+  it('W2 a token works on while the time of its use cannot be kept, as on a full disk', async () => {
+    const kernel = await served();
+    const made = await kernel.token({ userId: 'ada' });
+    const database = openDatabase(path.join(kernel.pith.sandbox, 'data/pith.db'));
+    database.exec("CREATE TRIGGER full BEFORE UPDATE ON http__tokens BEGIN SELECT RAISE(FAIL, 'full'); END");
+    database.close();
+    expect((await kernel.request('/user', { token: made })).status).toBe(200);
+    const list = await kernel.pith.command('tokens list', { json: true });
+    expect(list.values.at(-1)).toMatchObject([{ user: 'ada', last_used: null }]);
   });
 
   it('W5 a token of a user is refused once that person is an administrator: commands would let it do what an administrator does', async () => {

@@ -255,6 +255,22 @@ describe('W20 chat completions', () => {
     expect(served.model.requests).toHaveLength(1);
   });
 
+  it('W3 W20 a turn that fails by the settings or the disk says why, with no path of the machine', async () => {
+    const path = '/home/ada/sandbox/data/pith.db';
+    const failing = [
+      new PithError('model_unknown', "models.default: there is no model 'foo'", { cure: 'write provider/model' }),
+      new PithError('database_failed', `database ${path}: the disk is full`, { cure: 'free some space and try again' }),
+    ];
+    const openai = await clientOf(await servedAgents(failing.flatMap((error) => [{ error }, { error }])));
+    const said422 = ["models.default: there is no model 'foo'; write provider/model", 'the database: the disk is full; free some space'];
+    for (const [at, { code }] of failing.entries()) {
+      const asked = { model: 'helper', messages: [said('x')] };
+      const wanted = { status: 422, code, message: expect.stringContaining(said422[at] ?? '') };
+      await expect(openai.chat.completions.create(asked)).rejects.toMatchObject(wanted);
+      await expect(openai.responses.create({ model: 'helper', input: 'x' })).rejects.toMatchObject(wanted);
+    }
+  });
+
   it('W20 errors have the shape and the status that clients know', async () => {
     const served = await servedAgents([
       { error: Object.assign(new Error('slow down'), { statusCode: 429, isRetryable: false, retryable: false }) },

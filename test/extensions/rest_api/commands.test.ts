@@ -1,10 +1,12 @@
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import type { JsonValue } from 'pith';
 import type { ScriptedStep } from 'pith/testing';
-import type { Asked } from '../http/served-kernel.ts';
+import { kernelCommands } from '../../../core/cli/index.ts';
+import { type Asked, servedKernel } from '../http/served-kernel.ts';
 import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
 import { zipOf } from '../skill_install/zip-writer.ts';
 import { apiKernel, type ApiKernel } from './api-kernel.ts';
@@ -96,6 +98,56 @@ describe('routes that commands answer', () => {
     expect(again.text).not.toContain(api.pith.sandbox);
   });
 
+  it('W21 W31 refuse empty names, characters that no command line has, and cursors of no list', async () => {
+    const api = await withCommands();
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    for (const from of ['', '\0', './a\0b'])
+      expect([from, await api.post('/api/skills/install', token, { from })]).toMatchObject([from, { status: 400 }]);
+    for (const query of ['text=%00', 'cursor=abc']) {
+      const answer = await api.request(`/api/threads?${query}`, { token });
+      expect([query, answer]).toMatchObject([query, { status: 400 }]);
+      expect(answer.text).not.toMatch(/Error|store|sqlite/u);
+    }
+  });
+
+  it('W15 W21 refuse settings with names that nothing goes by, as a start reports them, and write nothing', async () => {
+    const api = await withCommands();
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    const file = path.join(api.pith.sandbox, 'pith.yaml');
+    const before = readFileSync(file, 'utf8');
+    const set = (...values: readonly string[]) => api.request('/api/settings', { method: 'PATCH', token, json: { values } });
+    for (const [value, said] of [
+      ['default_agent=nonexistent', "there is no agent 'nonexistent'"],
+      ['default_agent="x\\ny: z"', 'there is no agent'],
+    ] as const) {
+      const answer = await set(value);
+      expect([value.slice(0, 50), answer]).toMatchObject([
+        value.slice(0, 50),
+        { status: 400, json: { error: { code: 'config_invalid' } } },
+      ]);
+      expect(answer.text).toContain(said);
+      expect(answer.text.length).toBeLessThan(1000);
+    }
+    expect(readFileSync(file, 'utf8')).toBe(before);
+    expect((await set('default_agent=helper')).status).toBe(200);
+    rmSync(file);
+    mkdirSync(file);
+    const refused = await set('effort=low');
+    expect(refused).toMatchObject({ status: 400, json: { error: { code: 'settings_invalid' } } });
+    expect(refused.text).not.toContain(api.pith.sandbox);
+  });
+
+  it('W15 W21 refuse models of no provider, as a start reports them', async () => {
+    const api = await servedKernel({ only: ['http', 'rest_api'], commands: kernelCommands });
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    for (const value of [`models.default=${'x'.repeat(100_000)}`, 'models={"default":"nowhere/x"}', 'models.default="a\\u0000\\u001b"']) {
+      const answer = await api.request('/api/settings', { method: 'PATCH', token, json: { values: [value] } });
+      expect(answer).toMatchObject({ status: 400, json: { error: { code: 'config_invalid' } } });
+      expect(answer.text).toContain('models.default');
+      expect(answer.text.length).toBeLessThan(1000);
+    }
+  });
+
   it('W21 what is shown and asked in a terminal is answered 409, and done once its digest is agreed to', async () => {
     const api = await withCommands();
     const token = await api.token({ role: 'admin', may: 'admin' });
@@ -174,6 +226,10 @@ describe('routes that commands answer', () => {
     const { json } = await api.request(`/api/threads/${id}/context?text=more`, { token: ann });
     expect(JSON.stringify(json)).toContain('Good day');
     expect(json).toMatchObject({ tokens: { parts: expect.arrayContaining([expect.objectContaining({ name: expect.any(String) })]) } });
+    const place = encodeURIComponent(path.join(api.pith.sandbox, 'notes'));
+    const shown = (await api.request(`/api/threads/${id}/context?text=${place}`, { token: ann })).text;
+    expect(shown).toContain('sandbox/notes');
+    expect(shown).not.toContain(api.pith.sandbox);
     expect((await api.request(`/api/threads/${id}/context`, { token: bob })).status).toBe(404);
   });
 

@@ -9,7 +9,8 @@ export function inputSchema(command: Command, route: CommandRoute): z.ZodObject 
   const fields: Record<string, z.ZodType> = {};
   for (const { name, description, required = false, variadic = false } of command.arguments ?? []) {
     if (inPath.has(name)) continue;
-    const one = variadic ? listOf(z.string(), isQuery) : z.string();
+    const text = required ? given().min(1) : given();
+    const one = variadic ? listOf(text, isQuery) : text;
     fields[nameOf(name)] = optionalUnless(required, one).describe(description);
   }
   for (const { name, type, description, multiple = false } of command.options ?? []) {
@@ -69,12 +70,17 @@ function namesInPath(path: string): ReadonlySet<string> {
 type OptionType = NonNullable<Command['options']>[number]['type'];
 
 function inBody(type: OptionType): z.ZodType {
-  return type === 'boolean' ? z.boolean() : type === 'number' ? z.number() : z.string();
+  return type === 'boolean' ? z.boolean() : type === 'number' ? z.number() : given();
 }
 
 function inQuery(type: OptionType): z.ZodType {
   if (type === 'boolean') return z.enum(['true', 'false']).transform((value) => value === 'true');
-  return type === 'number' ? z.coerce.number() : z.string();
+  return type === 'number' ? z.coerce.number() : given();
+}
+
+/** As a command line can have it. */
+function given(): z.ZodString {
+  return z.string().regex(/^[^\0]*$/u, 'must have no character U+0000');
 }
 
 /** A name that comes once in a query is a text. */

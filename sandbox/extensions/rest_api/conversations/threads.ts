@@ -1,4 +1,5 @@
 import { captureCommand } from '@pith/command-line';
+import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
 import {
   codeOf,
@@ -7,6 +8,7 @@ import {
   type ExtensionContext,
   type JsonValue,
   PithError,
+  Places,
   type Remote,
   type TurnPolicy,
   z,
@@ -34,7 +36,7 @@ import {
 } from './shapes.ts';
 
 export interface ThreadPorts {
-  readonly context: Pick<ExtensionContext, 'clock' | 'find'>;
+  readonly context: Pick<ExtensionContext, 'clock' | 'find' | 'use'>;
   readonly conversations: Remote<Conversations>;
   readonly users: Remote<HttpUsers>;
   readonly turns: LiveTurns;
@@ -62,7 +64,12 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
         path: '/api/threads',
         need: 'user',
         summary: 'List your conversations, newest first',
-        query: z.strictObject({ cursor: z.string().optional(), text: z.string().optional(), limit: count(MOST, PAGE), all: flag() }),
+        query: z.strictObject({
+          cursor: z.string().regex(/^\d+ /u, 'must be the cursor of a list before').optional(),
+          text: z.string().optional(),
+          limit: count(MOST, PAGE),
+          all: flag(),
+        }),
         result: threadListShape(),
       },
       async ({ caller, query: { cursor, text, limit, all } }) => {
@@ -110,7 +117,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
         const { id, agentId } = await threads.begun(params['id'] as string, caller);
         const asked = { userId: caller.userId, signal, options: { text }, session: { threadId: id, agentId } };
         const { values } = await command(context, 'context', {}, asked);
-        return { status: 200, json: values[0] as JsonValue };
+        return { status: 200, json: hiddenFolders(context.use(Places))(values[0] as JsonValue) };
       },
     ),
     apiRoute(
