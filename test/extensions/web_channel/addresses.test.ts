@@ -22,7 +22,7 @@ describePage('addresses of the page', () => {
       ['/skills', '/skills/skill/sandbox/skills/proposals', 'proposals'],
       ['/skills', '/skills/proposals', 'Proposals'],
       ['/saved', '/saved/skill/local/edit', 'local/edit'],
-      ['/saved/skill/local/edit', '/saved/edit/local/edit', 'local/edit'],
+      ['/saved/skill/local/edit', '/saved/edit/local/edit', 'Edit local/edit'],
       ['/saved/skill/local/edit', '/saved/runs/', 'Run'],
       ['/work', '/work/tasks/', 'count'],
       ['/work', '/saved/runs/', 'Run'],

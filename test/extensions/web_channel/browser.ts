@@ -7,7 +7,7 @@ import type { ScriptedStep } from 'pith/testing';
 import { HttpUsers } from 'pith/http';
 import { apiKernel, type ApiKernel } from '../rest_api/api-kernel.ts';
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file));
+const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file));
 
 /** Found on this machine, and another machine to the browser: over plain http it offers less there. */
 export const FAR_HOST = 'pith.example';
