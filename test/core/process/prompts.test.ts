@@ -153,6 +153,6 @@ describe('a prompt that an extension brings', () => {
     const model = scriptedModel([{ text: 'sunny' }]);
     const test = await open({ prompt: '{{ user | upper }}' }, model, { isolation: 'in_process' });
     await test.run('hello', { agent: 'weather' });
-    expect(model.requests[0]?.system).toBe('TESTER');
+    expect(model.requests[0]?.system).toBe('LOCAL');
   });
 });

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { type Message, PithError } from 'pith';
 import { gate, until } from '../../waiting.ts';
@@ -274,15 +275,18 @@ describePage('the chat', () => {
 
   it('W11 W17 a message that waited and cannot begin says why', async () => {
     const held = gate();
-    const { page } = await openPage({ script: [async () => (await held.opened, { text: 'Done.' })] });
+    const spare = { 'agents/spare/manifest.yaml': 'id: spare\nagent: {}\n' };
+    const { api, page } = await openPage({ script: [async () => (await held.opened, { text: 'Done.' })], files: spare });
     await say(page, 'Begin');
     await page.getByText('Thinking').waitFor();
-    await page.route('**/messages', (route) => route.continue({ postData: JSON.stringify({ text: 'And you?', agent: 'nobody' }) }));
-    await say(page, 'And you?');
+    await say(page, '@spare And you?');
     const queued = page.getByRole('article', { name: 'Queued message' });
     await queued.getByText('And you?').waitFor();
+    rmSync(`${api.pith.sandbox}/agents/spare`, { recursive: true });
+    const token = await api.token();
+    await until(async () => !JSON.stringify((await api.request('/api/agents', { token })).json).includes('spare'));
     held.open();
-    await page.getByRole('log').getByRole('alert').getByText("'nobody'").waitFor();
+    await page.getByRole('log').getByRole('alert').getByText('spare').waitFor();
     expect(await queued.count()).toBe(0);
   });
 
@@ -436,7 +440,7 @@ describePage('the chat', () => {
     await tabTo('Yes');
     await page.keyboard.press('Enter');
     await page.getByText('Done.').waitFor();
-    await tabTo('New conversation');
+    await tabTo(look.width < 640 ? 'Chat' : 'New conversation'); // a phone shows the list apart
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'What shall we do?' }).waitFor();
     expect(faults).toEqual([]);

@@ -46,7 +46,9 @@ describePage('texts that try to run something', () => {
     await page.getByText('here').first().waitFor();
     for (const call of await page.locator('details.call summary').all()) await call.click();
     await page.getByRole('button', { name: 'What the model sees' }).click();
-    await page.getByRole('button', { name: 'Dismiss' }).waitFor();
+    await page.getByRole('button', { name: /notice/u }).click();
+    await page.getByRole('button', { name: 'Dismiss', exact: true }).first().waitFor();
+    await page.getByRole('button', { name: /notice/u }).click();
     for (const text of ['here', 'there']) await page.locator('.markdown').getByText(text, { exact: true }).first().click();
     await page.getByText('More', { exact: true }).click();
     await page.getByRole('link', { name: 'Timeline' }).click();

@@ -26,6 +26,8 @@ describePage('notices', () => {
     await tab.goto(new URL('/skills', page.url()).href);
     await api.pith.run('ring it');
     for (const shown of [page, tab]) await shown.getByText(text).waitFor();
+    await tab.getByRole('button', { name: '1 notice' }).click();
+    await tab.getByText(text).waitFor();
     expect(await violations(tab)).toEqual([]);
     await tab.getByRole('button', { name: 'Dismiss' }).click();
     for (const shown of [page, tab]) await shown.getByText(text).waitFor({ state: 'hidden' });

@@ -81,7 +81,8 @@ export default class {
     expect(await questions.count()).toBe(1);
     await page.keyboard.press('y');
     await page.getByText('Both are answered.').waitFor();
-    expect(await page.locator('details.call.failed').count()).toBe(1);
+    expect(await page.locator('details.call.refused', { hasText: 'refused' }).count()).toBe(1);
+    expect(await page.locator('details.call.failed').count()).toBe(0);
     expect(faults).toEqual([]);
   });
 

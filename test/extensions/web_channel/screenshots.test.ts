@@ -151,6 +151,7 @@ describePage('pictures of the page', () => {
     await picture(page, 'page-skills', 500);
     const { results } = await api.pith.run('People ask for the hour', { threadId: 'hour', userId: 'local' });
     expect(results).toMatchObject([{ ok: true }]);
+    await page.getByRole('button', { name: '1 notice' }).click();
     await page.getByRole('button', { name: 'Dismiss' }).click();
     await page.getByRole('link', { name: /^Proposals/u }).click();
     await page.getByRole('link', { name: 'letters' }).click();

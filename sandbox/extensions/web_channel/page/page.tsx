@@ -62,6 +62,7 @@ export function Page(): VNode {
             {openQuestions.value === 1 ? '1 question' : `${openQuestions.value} questions`}
           </a>
         )}
+        <Notices />
         {!mayNotify.value && 'Notification' in globalThis && (
           <button type="button" class="quiet" onClick={() => void allowNotifications()}>
             Notify me
@@ -72,7 +73,6 @@ export function Page(): VNode {
         </button>
       </header>
       {view !== undefined && <Lazy key={view.path} load={view.load} />}
-      <Notices />
       <Confirmation />
     </div>
   );

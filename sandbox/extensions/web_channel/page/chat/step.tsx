@@ -122,7 +122,10 @@ export function OpenStep({ events, kept }: OpenStepProps): VNode {
 function callOf({ id = '', name = '', input }: TurnEvent, events: readonly TurnEvent[]): Call {
   const ended = events.find((event) => event.type === 'tool-result' && event.id === id);
   const output = events.flatMap((event) => (event.type === 'tool-output' && event.id === id ? [event.text ?? ''] : [])).join('');
-  const result = ended === undefined ? null : { id, name, ok: ended.ok === true, output: ended.output ?? ended.error?.message ?? null };
+  const result =
+    ended === undefined
+      ? null
+      : { id, name, ok: ended.ok === true, output: ended.output ?? (ended.error === undefined ? null : { error: ended.error }) };
   return { id, name, input, result, line: ended?.line ?? ended?.title ?? (output === '' ? undefined : output) };
 }
 
@@ -138,15 +141,15 @@ interface CallProps {
 function CallView({ call: { id, name, input, result, line }, times }: CallProps): VNode {
   const [time, setTime] = useState<number | null>(null);
   const skill = SKILL_TOOLS.includes(name) ? skillIn(input) : null;
-  const state = result === null ? '…' : result.ok ? '✓' : '✗';
+  const state = stateOf(result);
   const open = ({ currentTarget }: { readonly currentTarget: HTMLDetailsElement }): void => {
     if (currentTarget.open && times !== undefined && time === null) void times().then((known) => setTime(known.get(id) ?? null));
   };
   return (
-    <details class={`call ${result?.ok === false ? 'failed' : ''}`} onToggle={open}>
+    <details class={`call ${state}`} onToggle={open}>
       <summary>
-        <span aria-hidden="true">{state}</span> {skill === null ? <code>{name}</code> : <SkillChip skill={skill} result={result} />}{' '}
-        {result?.ok === false && <span>failed </span>}
+        <span aria-hidden="true">{MARKS[state]}</span> {skill === null ? <code>{name}</code> : <SkillChip skill={skill} result={result} />}{' '}
+        {(state === 'failed' || state === 'refused') && <span>{state} </span>}
         <span class="muted">{line?.split('\n')[0] ?? (skill === null ? briefly(input) : '')}</span>
       </summary>
       <Arguments input={input} />
@@ -154,6 +157,16 @@ function CallView({ call: { id, name, input, result, line }, times }: CallProps)
       {time !== null && <p class="muted">Took {took(time)}</p>}
     </details>
   );
+}
+
+const MARKS = { open: '…', done: '✓', failed: '✗', refused: '–' } as const;
+
+/** A call that a person refused has not failed. */
+function stateOf(result: Result | null): keyof typeof MARKS {
+  if (result === null) return 'open';
+  if (result.ok) return 'done';
+  const { error } = Object(result.output) as { readonly error?: { readonly code?: unknown } };
+  return error?.code === 'approval_denied' ? 'refused' : 'failed';
 }
 
 /** What of a skill the model has read, with the tokens of that. */

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { address, followLink } from '../router.ts';
 import { ask, type ApiError } from '../server/api.ts';
 import { concerns, useLoaded } from '../server/loaded.ts';
+import { Markdown } from './markdown.tsx';
 import { Problem } from './problem.tsx';
 
 interface Notice {
@@ -12,11 +13,10 @@ interface Notice {
   readonly threadId: string | null;
 }
 
-const SHOWN = 3;
-
-/** What this person was told outside of conversations, newest first, until they dismiss it. */
+/** What this person was told outside of conversations, newest first, until they dismiss it: in the header, where it covers nothing until it is opened. */
 export function Notices(): VNode {
   const [loaded] = useLoaded<{ readonly notices: readonly Notice[] }>('/api/notices', concerns('notice'));
+  const [isOpen, setOpen] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
   const notices = loaded.value.value?.notices ?? [];
   const dismiss = async (ids: readonly string[]): Promise<void> => {
@@ -24,31 +24,41 @@ export function Notices(): VNode {
     setError((ended.find(({ status }) => status === 'rejected') as { readonly reason: ApiError } | undefined)?.reason ?? null);
   };
   return (
-    <aside class="notices" aria-label="Notices" aria-live="polite">
-      <Problem error={error} />
-      {notices.slice(0, SHOWN).map(({ id, at, text, threadId }) => (
-        <article key={id} class="notice">
-          <p>{text}</p>
-          <div class="row">
-            <time class="muted" dateTime={at}>
-              {new Date(at).toLocaleString()}
-            </time>
-            {threadId !== null && (
-              <a href={address('chat', threadId)} onClick={followLink}>
-                Open the conversation
-              </a>
-            )}
-            <button type="button" onClick={() => void dismiss([id])}>
-              Dismiss
-            </button>
-          </div>
-        </article>
-      ))}
-      {notices.length > SHOWN && (
-        <button type="button" onClick={() => void dismiss(notices.map(({ id }) => id))}>
-          Dismiss all {notices.length}
+    <div class="notices" aria-live="polite">
+      {notices.length > 0 && (
+        <button type="button" class="chip warn" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          {notices.length === 1 ? '1 notice' : `${notices.length} notices`}
+          {!isOpen && <span class="about">: {notices[0]?.text.trim().split('\n')[0]}</span>}
         </button>
       )}
-    </aside>
+      {isOpen && notices.length > 0 && (
+        <aside aria-label="Notices">
+          <Problem error={error} />
+          {notices.map(({ id, at, text, threadId }) => (
+            <article key={id} class="notice">
+              <Markdown text={text} />
+              <div class="row">
+                <time class="muted" dateTime={at}>
+                  {new Date(at).toLocaleString()}
+                </time>
+                {threadId !== null && (
+                  <a href={address('chat', threadId)} onClick={followLink}>
+                    Open the conversation
+                  </a>
+                )}
+                <button type="button" onClick={() => void dismiss([id])}>
+                  Dismiss
+                </button>
+              </div>
+            </article>
+          ))}
+          {notices.length > 1 && (
+            <button type="button" onClick={() => void dismiss(notices.map(({ id }) => id))}>
+              Dismiss all {notices.length}
+            </button>
+          )}
+        </aside>
+      )}
+    </div>
   );
 }
