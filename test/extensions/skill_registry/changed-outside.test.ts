@@ -117,6 +117,20 @@ describe('P20: what a program changes that nothing confines', () => {
     expect(existsSync(kernel.at('skills/planted/SKILL.md'))).toBe(true);
   });
 
+  it('P20: nor while the turn still goes on in which it came', async () => {
+    const kernel = await world();
+    const plant = call('rogue', { file: 'skills/planted/SKILL.md', text: HOSTILE.replace('letters', 'planted') });
+    const change = call('rogue', { file: 'skills/letters/SKILL.md', text: HOSTILE.replace('Knows', 'CHANGED') });
+    let meanwhile = '';
+    await kernel.turn('worker', 'build it', plant, change, async () => {
+      await kernel.print('skills list --all'); // it looks at the folders
+      meanwhile = (await kernel.chat('hello')).requests.at(-1)!.system;
+      return plant;
+    });
+    expect(meanwhile).toContain('`letters` — Knows');
+    expect(meanwhile).not.toMatch(/planted|CHANGED/u);
+  });
+
   it('P20: of two programs that begin at once, neither changes a skill before it is known as it was', async () => {
     const kernel = await world(Object.assign({}, ...Array.from({ length: 20 }, (_, at) => skill(`a-${at}`))));
     await kernel.run('skills/letters/SKILL.md', HOSTILE, true);

@@ -43,6 +43,15 @@ interface Before {
   readonly program: string;
   /** By `label/folder`. */
   readonly skills: ReadonlyMap<string, Known>;
+  /** As they were: what has not changed since is the same object. */
+  readonly all: ReadonlySet<Skill>;
+}
+
+/** A turn in which such a program runs. */
+interface Watched {
+  readonly looked: Promise<Before>;
+  /** null: nothing runs yet. */
+  before: Before | null;
 }
 
 /** Skills get a history until so many have one, for which the program waits. Of others only a change is seen, and no version before is used. */
@@ -51,16 +60,15 @@ const LEAST_RECORDED = 50;
 /** Finds what changes in skills below the tools, where no sandbox holds it back, and keeps the recorded version in use. */
 export class OutsideChanges {
   readonly #folder: StateFolder;
-  /** What each turn found before its first program ran. */
-  readonly #turns = new Map<string, Promise<Before>>();
+  readonly #turns = new Map<string, Watched>();
 
   constructor(private readonly ports: OutsidePorts) {
     this.#folder = stateFolder(ports.dataDirectory, 'outside');
   }
 
-  /** Changes with what it holds. */
+  /** Changes with what it holds back. */
   get stamp(): string {
-    return this.#folder.list().join(' ');
+    return [...this.#folder.list(), ...this.#turns.keys()].join(' ');
   }
 
   all(): readonly OutsideChange[] {
@@ -75,10 +83,10 @@ export class OutsideChanges {
 
   /** Before such a program runs in a turn. Of several that are to run at once none does before all skills are known as they were. */
   async begin(turnId: string, program: string, snapshot: () => Promise<Snapshot>): Promise<void> {
-    const before = this.#turns.get(turnId) ?? this.#look(program, snapshot);
-    this.#turns.set(turnId, before);
+    const watched = this.#turns.get(turnId) ?? { looked: this.#look(program, snapshot), before: null };
+    this.#turns.set(turnId, watched);
     try {
-      await before;
+      watched.before = await watched.looked;
     } catch (error) {
       this.#turns.delete(turnId);
       throw error;
@@ -87,15 +95,18 @@ export class OutsideChanges {
 
   /** After the turn: what changed. */
   async end(turnId: string, snapshot: () => Promise<Snapshot>): Promise<readonly OutsideChange[]> {
-    const before = await this.#turns.get(turnId);
-    this.#turns.delete(turnId);
+    const before = await this.#turns.get(turnId)?.looked;
     if (before === undefined) return [];
     const found: OutsideChange[] = [];
-    for (const subject of this.#subjects(await snapshot())) {
-      const change = await this.#changeOf(subject, before);
-      if (change === null) continue;
-      await this.#folder.write(`${sha256(keyOf(change))}.json`, JSON.stringify(change));
-      found.push(change);
+    try {
+      for (const subject of this.#subjects(await snapshot())) {
+        const change = await this.#changeOf(subject, before);
+        if (change === null) continue;
+        await this.#folder.write(`${sha256(keyOf(change))}.json`, JSON.stringify(change));
+        found.push(change);
+      }
+    } finally {
+      this.#turns.delete(turnId); // only now: what is not written yet is held back by the turn
     }
     return found;
   }
@@ -107,8 +118,8 @@ export class OutsideChanges {
     const subject = this.ports.history.subjectOf(skill);
     if (subject === null) return null;
     const key = keyOf(subject);
-    for (const before of this.#turns.values()) {
-      const change = await this.#changeOf(subject, await before);
+    for (const { looked } of this.#turns.values()) {
+      const change = await this.#changeOf(subject, await looked);
       if (change !== null) return change;
     }
     return changes.find((change) => keyOf(change) === key) ?? null;
@@ -130,12 +141,17 @@ export class OutsideChanges {
     this.#folder.remove(`${sha256(keyOf(change))}.json`);
   }
 
-  /** The snapshot with the recorded versions in the place of what changed. */
+  /** The snapshot with the recorded versions in the place of what changed, also while the turns still go on in which it did. */
   async apply(snapshot: Snapshot): Promise<Snapshot> {
     let next = snapshot;
-    for (const change of this.all()) {
-      const directory = this.ports.history.directoryOf(change);
-      const live = next.all.find((skill) => skill.directory === directory);
+    const kept = this.all();
+    for (const change of await this.#changesNow(snapshot)) {
+      const live = this.#liveOf(change, next);
+      if (live !== undefined && !kept.some((each) => keyOf(each) === keyOf(change)))
+        next = inPlace(next, live, { change, kept: await this.recorded(change) });
+    }
+    for (const change of kept) {
+      const live = this.#liveOf(change, next);
       if (live === undefined) continue;
       const last = (await this.ports.history.record(change)).versions.at(-1);
       if (last === undefined || last.digest === change.serves || isAuthored(last)) this.accept(change); // it is as it was, or a person put it right
@@ -144,11 +160,28 @@ export class OutsideChanges {
     return next;
   }
 
+  #liveOf(change: HistorySubject, { all }: Snapshot): Skill | undefined {
+    const directory = this.ports.history.directoryOf(change);
+    return all.find((skill) => skill.directory === directory);
+  }
+
+  async #changesNow({ all }: Snapshot): Promise<readonly OutsideChange[]> {
+    const changes: OutsideChange[] = [];
+    for (const { before } of this.#turns.values())
+      for (const skill of before === null ? [] : all.filter((each) => !before.all.has(each))) {
+        const subject = this.ports.history.subjectOf(skill);
+        const change = subject === null ? null : await this.#changeOf(subject, before!);
+        if (change !== null) changes.push(change);
+      }
+    return changes;
+  }
+
   async #look(program: string, snapshot: () => Promise<Snapshot>): Promise<Before> {
     const held = new Map(this.all().map((each) => [keyOf(each), each.serves]));
     const skills = new Map<string, Known>();
     const { history } = this.ports;
-    const subjects = this.#subjects(await snapshot());
+    const found = await snapshot();
+    const subjects = this.#subjects(found);
     let room = LEAST_RECORDED - subjects.filter((subject) => history.has(subject)).length;
     for (const subject of subjects) {
       const key = keyOf(subject);
@@ -160,7 +193,7 @@ export class OutsideChanges {
       const serves = held.has(key) ? held.get(key)! : (versions.at(-1)?.digest ?? null);
       skills.set(key, { count: versions.length, serves, state: null });
     }
-    return { program, skills };
+    return { program, skills, all: new Set(found.all) };
   }
 
   /** Its stamp, or its digest where it changed just now. `like`: in the form of this one. */
