@@ -115,11 +115,12 @@ class Schema {
     return this.#targets.get(part);
   }
 
-  /** The values of `enum` or `const`, as `keyOf` makes them; undefined: any. */
+  /** The values of `enum` and `const`, as `keyOf` makes them; undefined: any. */
   values(part: PlainMap): ReadonlySet<string> | undefined {
     const { enum: listed, const: only } = part;
     if (!Array.isArray(listed) && only === undefined) return undefined;
-    const values = this.#values.get(part) ?? new Set((Array.isArray(listed) ? listed : [only]).map(keyOf));
+    const both = only === undefined ? listed : Array.isArray(listed) && !listed.map(keyOf).includes(keyOf(only)) ? [] : [only];
+    const values = this.#values.get(part) ?? new Set((both as readonly unknown[]).map(keyOf));
     this.#values.set(part, values);
     return values;
   }

@@ -30,6 +30,7 @@ describe('a value checked against a schema', () => {
     [{ multipleOf: 0.1 }, 0.3, 0.35, 'must be a multiple of 0.1'],
     [{ enum: ['a', 1, { b: [1] }] }, { b: [1] }, '1', 'must be "a" or 1 or {"b":[1]}'],
     [{ const: 5 }, 5, '5', 'must be 5'],
+    [{ const: 5, enum: [4, 5] }, 5, 4, 'must be 5'],
     [{ type: 'string', pattern: '^\\u0061\\d+$' }, 'a12', 'b12', 'must match ^\\u0061\\d+$'],
     [{ type: 'string', format: 'date' }, '2026-11-30', '30.11.2026', 'must be of the format date'],
     [{ type: 'array', items: { type: 'number' }, minItems: 1, maxItems: 2 }, [1], [1, 'b'], '1: must be number'],
