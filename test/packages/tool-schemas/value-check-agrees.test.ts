@@ -55,14 +55,7 @@ const schema = fc.letrec<{ schema: unknown }>((tie) => {
     .subarray(Object.keys(keywords) as (keyof typeof keywords)[], { maxLength: 4 })
     // Of these two together the other one lets an empty list pass.
     .map((chosen) => chosen.filter((each) => each !== 'contains' || !chosen.includes('prefixItems')))
-    .chain((chosen) =>
-      fc.record(
-        Object.fromEntries(
-          chosen.map((each) => [each, keywords[each]]),
-          { noNullPrototype: true },
-        ),
-      ),
-    );
+    .chain((chosen) => fc.record(Object.fromEntries(chosen.map((each) => [each, keywords[each]])), { noNullPrototype: true }));
   return { schema: fc.oneof({ depthSize: 'small' }, fc.boolean(), few) };
 }).schema;
 
