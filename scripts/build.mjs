@@ -164,7 +164,7 @@ async function bundlePage(folder) {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     entryNames: '[name]-[hash]',
-    chunkNames: 'part-[hash]',
+    chunkNames: '[name]-[hash]',
     metafile: true,
     logLevel: 'warning',
   });
