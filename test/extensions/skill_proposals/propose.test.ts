@@ -17,7 +17,7 @@ describe('propose_skill_update', () => {
     expect(text).toContain('+2. Write the letter in the language of the address.\n');
     expect(text).toContain('> A letter to Lyon was in English.');
     expect(skill()).toBe(LETTERS);
-    expect(await list()).toEqual([
+    expect(await list()).toMatchObject([
       { id: answer['proposal'], skill: 'letters', status: 'open', author: 'reader', createdAt: expect.stringMatching(/^\d{4}-/) },
     ]);
   });

@@ -265,6 +265,26 @@ describePage('proposals on the page', () => {
     expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
   });
 
+  it('W12 two proposals for one skill are told apart in the list: why, when and what each changes', async () => {
+    const other = {
+      ...PROPOSE.input,
+      diff: DIFF.replaceAll('in the language', 'in the spirit'),
+      justification: 'Poems were dull.\nAll of them.',
+    };
+    const calls = [PROPOSE, { ...PROPOSE, input: other }];
+    const { api, page, faults } = await openPage({ files: WITH_PROPOSALS, extensions: EXTENSIONS, script: [{ calls }, { text: 'done' }] });
+    await api.pith.run('go on', { threadId: 'test', userId: 'local' });
+    await page.goto(new URL('/skills/proposals', page.url()).href);
+    const rows = page.getByRole('listitem').filter({ hasText: 'poems' });
+    await rows.nth(1).waitFor();
+    const one = rows.filter({ hasText: 'Poems were dull.' });
+    await one.getByText('SKILL.md: +1 −0 lines').waitFor();
+    expect(await one.textContent()).not.toContain('All of them.');
+    await rows.filter({ hasText: 'Poems came in the wrong language.' }).getByText('helper').waitFor();
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
   it('W12 a proposal is rejected with a reason by keyboard, and can be opened again', async () => {
     const opened = await openPage({ files: WITH_PROPOSALS, extensions: EXTENSIONS, script: [{ calls: [PROPOSE] }, { text: 'done' }] });
     const { page, faults } = opened;

@@ -6,7 +6,7 @@ import { Difference } from '../parts/difference.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { followLink, goTo } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
-import { isWaiting, type ProposalReview } from './proposal.ts';
+import { isWaiting, linesText, type ProposalReview } from './proposal.ts';
 import { changesSkills } from './skill.ts';
 
 /** One proposal: why, what it changes side by side, what was measured, and the decision. */
@@ -63,7 +63,7 @@ function Facts({ review: { author, createdAt, version, tokens, lines, boundBy, s
     `proposed by ${author ?? 'somebody'}${createdAt === null ? '' : `, ${new Date(createdAt).toLocaleString()}`}`,
     version === undefined || version.to === null ? '' : `version ${version.from ?? '?'} → ${version.to}`,
     tokens === undefined ? '' : `${sum(tokens.before)} → ${sum(tokens.after)} tokens`,
-    lines === undefined ? '' : `+${lines.added} −${lines.removed} lines`,
+    lines === undefined ? '' : linesText(lines),
     boundBy === undefined || boundBy.length === 0 ? '' : `bound by ${boundBy.join(', ')}`,
   ];
   return (
