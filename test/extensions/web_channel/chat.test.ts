@@ -197,7 +197,7 @@ describePage('the chat', () => {
 
   it('W11 calls are folded, with their arguments, result and time; a change is coloured; a skill says its tokens', async () => {
     const edits = [{ old_text: 'Hello', new_text: 'Good day' }];
-    const { page, faults } = await openPage({
+    const { api, page, faults } = await openPage({
       script: [
         {
           calls: [
@@ -211,7 +211,8 @@ describePage('the chat', () => {
     });
     await say(page, 'Do it');
     await page.getByText('Done.').waitFor();
-    await page.getByText(/^loaded letters, \d+ tokens$/u).waitFor();
+    const { json } = await api.request('/api/skills/letters', { token: await api.token({ userId: 'local', role: 'admin' }) });
+    await page.getByText(`loaded letters, ${(json as { readonly tokens: number }).tokens} tokens`, { exact: true }).waitFor();
     const call = page.locator('details.call').filter({ hasText: 'act' }).last();
     expect(await call.getByText('did act').isVisible()).toBe(false);
     await call.locator('summary').press('Enter');

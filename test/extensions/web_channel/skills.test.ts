@@ -241,6 +241,9 @@ describePage('proposals on the page', () => {
     await page.getByRole('link', { name: 'poems' }).press('Enter');
     await page.getByText('Poems came in the wrong language.').waitFor();
     await page.getByText('It happened twice.').waitFor();
+    const { json } = await opened.api.request('/api/skills/poems', { token: await opened.api.token({ userId: 'local', role: 'admin' }) });
+    const { tokens } = json as { readonly tokens: number };
+    await page.getByText(new RegExp(`· ${tokens} → \\d+ tokens of instructions \\(all its files: \\d+ → \\d+\\) ·`, 'u')).waitFor();
     await page.getByLabel('What was measured').waitFor();
     const added = page.locator('.difference tr.changed');
     expect(await added.locator('td').allTextContents()).toEqual([

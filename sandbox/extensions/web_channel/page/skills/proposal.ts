@@ -25,7 +25,8 @@ export interface ProposalEntry {
   readonly problem?: string;
 }
 
-type Counts = Readonly<Record<string, number>>;
+/** Tokens of its instructions, and of all its texts. */
+type Counts = Readonly<Record<'body' | 'all', number>>;
 
 /** What is missing is not known, because the proposal does not fit, was decided, or cannot be read. */
 export interface ProposalReview extends ProposalEntry {
