@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { address, followLink, goTo, parts } from '../router.ts';
 import { ApiError, ask } from '../server/api.ts';
 import { mayAnswer } from '../server/session.ts';
@@ -194,7 +194,7 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
         </p>
       )}
       {live.value === null && end.value !== null && <Unanswered end={end.value} />}
-      <Problem error={error.value} />
+      <Awaited of={{ value: thread.value, error: error.value }} />
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { type ApiError, read } from '../server/api.ts';
 
 interface Context {
@@ -19,7 +19,7 @@ export function ContextView({ threadId }: { readonly threadId: string }): VNode 
   useEffect(() => {
     read<Context>(`/api/threads/${encodeURIComponent(threadId)}/context`).then(setContext, (wrong: unknown) => setError(wrong as ApiError));
   }, [threadId]);
-  if (context === null) return <Problem error={error} />;
+  if (context === null) return <Awaited of={{ value: context, error }} />;
   const { model, system, messages, tools, tokens } = context;
   const share =
     model.contextWindow === null ? '' : `, ${Math.min(100, Math.round((tokens.total / model.contextWindow) * 100))}% of what it takes`;

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { More } from '../parts/more.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { address, followLink } from '../router.ts';
 import { useList } from '../server/list.ts';
 import { concerns } from '../server/loaded.ts';
@@ -24,7 +24,7 @@ export function ThreadList({ current }: { readonly current: string | null }): VN
         value={words.value}
         onInput={({ currentTarget }) => (words.value = currentTarget.value)}
       />
-      <Problem error={list.error} />
+      <Awaited of={list} />
       <ul>
         {list.rows.map(({ id, title, state, branchOf }) => (
           <li key={id}>

@@ -1,4 +1,5 @@
 import type { ComponentType, VNode } from 'preact';
+import { Awaited } from './awaited.tsx';
 import { useEffect, useState } from 'preact/hooks';
 
 /** A view that is a file of its own, loaded when it is opened. Give it a key. */
@@ -22,6 +23,8 @@ export function Lazy({ load }: { readonly load: () => Promise<ComponentType> }):
       </p>
     </main>
   ) : (
-    <main aria-busy="true" />
+    <main class="view" aria-busy="true">
+      <Awaited of={{ value: null, error: null }} />
+    </main>
   );
 }

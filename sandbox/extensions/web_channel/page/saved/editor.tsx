@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
 import { type Edited, Refused, useEdited, WhatYouWrote, type Written } from '../parts/conflict.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { address, followLink, goTo } from '../router.ts';
 import { never, useLoaded } from '../server/loaded.ts';
 import { type InputField, INPUT_TYPES, OUTPUT_KINDS, referenceOf, type SavedSkill } from './saved-skill.ts';
@@ -11,11 +11,11 @@ import { type InputField, INPUT_TYPES, OUTPUT_KINDS, referenceOf, type SavedSkil
 /** Saves a skill, or changes one. `reference`: that one; null: a new one. */
 export function Editor({ reference }: { readonly reference: string | null }): VNode {
   const edited = useEdited(useLoaded<SavedSkill>(reference === null ? null : `/api/saved/${encodeURIComponent(reference)}`, never), true);
-  const { value, error } = edited.base;
+  const { value } = edited.base;
   if (reference !== null && value === null)
     return (
       <main class="view">
-        <Problem error={error} />
+        <Awaited of={edited.base} />
       </main>
     );
   return (

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useOften } from '../parts/often.ts';
 import { Plot } from '../parts/plot.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { never, useLoaded } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
 
@@ -16,8 +16,8 @@ interface Lane {
 export function Lanes(): VNode {
   const [loaded, again] = useLoaded<readonly Lane[]>('/api/runs/lanes', never);
   useOften(again, true);
-  const { value, error } = loaded.value;
-  if (value === null) return <Problem error={error} />;
+  const { value } = loaded.value;
+  if (value === null) return <Awaited of={loaded.value} />;
   const bars = value.map(({ lane, slots, running, queued }) => ({ label: lane, values: [running, queued], limit: slots }));
   const whose = isAdministrator() ? 'Runs' : 'Your runs';
   return <Plot title={`${whose} by lane; the line is its slots`} axis="Lane" series={['running', 'queued']} bars={bars} />;

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Markdown } from '../parts/markdown.tsx';
 import { useOften } from '../parts/often.ts';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { address, followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
@@ -19,7 +20,7 @@ export function RunPage({ id }: { readonly id: string }): VNode {
   if (run === null)
     return (
       <main class="view">
-        <Problem error={loaded.value.error} />
+        <Awaited of={loaded.value} />
       </main>
     );
   const cancel = async (): Promise<void> => {

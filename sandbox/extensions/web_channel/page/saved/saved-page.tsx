@@ -3,7 +3,7 @@ import { CodeBlock } from '../parts/code-block.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { change } from '../parts/confirm.tsx';
 import { useOften } from '../parts/often.ts';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Section } from '../parts/section.tsx';
 import { Table } from '../parts/table.tsx';
 import { address, followLink, goTo } from '../router.ts';
@@ -30,7 +30,7 @@ export function SavedPage({ reference }: { readonly reference: string }): VNode 
   if (skill === null)
     return (
       <main class="view">
-        <Problem error={loaded.value.error} />
+        <Awaited of={loaded.value} />
       </main>
     );
   const run = async (inputs: Readonly<Record<string, string>>): Promise<void> => {

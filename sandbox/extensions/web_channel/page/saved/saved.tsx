@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Section } from '../parts/section.tsx';
 import { address, followLink, parts } from '../router.ts';
 import { never, useLoaded } from '../server/loaded.ts';
@@ -46,7 +46,7 @@ function SavedList(): VNode {
           Retired
         </label>
       </div>
-      <Problem error={loaded.value.error} />
+      <Awaited of={loaded.value} />
       {tags.length > 0 && (
         <div class="row" role="group" aria-label="Tags">
           {tags.map((each) => (

@@ -1,13 +1,12 @@
 import { useMemo, useRef } from 'preact/hooks';
 import { ApiError, readTagged, type Tagged } from './api.ts';
 import type { ServerEvent } from './events.ts';
-import { useLoaded } from './loaded.ts';
+import { type Loaded, useLoaded } from './loaded.ts';
 
 /** A list as far as somebody has looked. */
-export interface List<T> {
+export interface List<T> extends Pick<Loaded<unknown>, 'value' | 'error'> {
   readonly rows: readonly T[];
   readonly hasMore: boolean;
-  readonly error: ApiError | null;
   /** Loads the next page. */
   more(): void;
 }
@@ -58,5 +57,5 @@ export function useList<T>(path: string, name: string, changes: (event: ServerEv
     [known.wanted, known.isMore] = [known.rows.length + PAGE, true];
     void again();
   };
-  return { rows, hasMore, error, more };
+  return { value: shown.current, rows, hasMore, error, more };
 }

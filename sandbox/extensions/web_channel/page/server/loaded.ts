@@ -11,6 +11,14 @@ export interface Loaded<T> {
   readonly error: ApiError | null;
 }
 
+/** Of several: whether all of them are there, and the first error. */
+export function together(all: readonly Loaded<unknown>[]): Pick<Loaded<true>, 'value' | 'error'> {
+  return {
+    value: all.every(({ value }) => value !== null) ? true : null,
+    error: all.find(({ error }) => error !== null)?.error ?? null,
+  };
+}
+
 /** Events that something of `kind`, or that with `id`, has changed; without an id in the event, any of them may have. */
 export const concerns =
   (kind: string, id?: string) =>

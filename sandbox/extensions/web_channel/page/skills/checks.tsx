@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { useLoaded } from '../server/loaded.ts';
@@ -17,11 +18,11 @@ interface Linted {
 /** What lint says of a skill. */
 export function Advice({ skill: { source, id } }: { readonly skill: Skill }): VNode {
   const [loaded] = useLoaded<readonly Linted[]>(`/api/skills/lint?skill=${encodeURIComponent(`${source}/${id}`)}`, changesSkills);
-  const { value, error } = loaded.value;
+  const { value } = loaded.value;
   const findings = value?.flatMap(({ diagnostics }) => diagnostics) ?? [];
   return (
     <>
-      <Problem error={error} />
+      <Awaited of={loaded.value} />
       {value !== null && findings.length === 0 && <p class="good">No advice.</p>}
       <Findings findings={findings} />
     </>

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { never, useLoaded } from '../server/loaded.ts';
 import { changesSkills } from './skill.ts';
 
@@ -33,7 +33,7 @@ export function Explain({ path }: { readonly path: string }): VNode {
   const [agents] = useLoaded<readonly { readonly id: string }[]>('/api/agents', never);
   const [asked, setAsked] = useState('');
   const [loaded] = useLoaded<Explained>(`${path}/explain${asked}`, changesSkills);
-  const { value, error } = loaded.value;
+  const { value } = loaded.value;
   const explain = (event: SubmitEvent): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
@@ -52,7 +52,7 @@ export function Explain({ path }: { readonly path: string }): VNode {
         </select>
         <button type="submit">Explain</button>
       </form>
-      <Problem error={error} />
+      <Awaited of={loaded.value} />
       {value !== null && <Answer explained={value} />}
     </>
   );

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
 import { Difference } from '../parts/difference.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { useLoaded } from '../server/loaded.ts';
@@ -40,7 +41,8 @@ export function History({ path, tag, changed }: HistoryProps): VNode {
   const goBack = (number: number) => (): void => void attempt(() => change('POST', `${path}/rollback`, { version: String(number) }, tag));
   return (
     <>
-      <Problem error={error ?? loaded.value.error} />
+      <Problem error={error} />
+      <Awaited of={loaded.value} />
       {loaded.value.value?.length === 0 && <p class="muted">No change was recorded.</p>}
       {versions.length > 0 && (
         <Table label="Versions" columns={['Number', 'Version', 'When', 'How', 'By', 'Why']} action="What can be done">
@@ -80,10 +82,10 @@ export function History({ path, tag, changed }: HistoryProps): VNode {
 
 function Compared({ path, from }: { readonly path: string; readonly from: number }): VNode {
   const [loaded] = useLoaded<Changes>(`${path}/diff?from=${from}`, changesSkills);
-  const { value, error } = loaded.value;
+  const { value } = loaded.value;
   return (
     <>
-      <Problem error={error} />
+      <Awaited of={loaded.value} />
       {value?.changes.length === 0 && <p>They are identical.</p>}
       {value?.changes.map(({ path: file, change: how, patch }) => (
         <section key={file}>

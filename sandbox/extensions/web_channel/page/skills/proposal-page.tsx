@@ -3,6 +3,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
 import { Difference } from '../parts/difference.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { skillTokens } from '../parts/tokens.ts';
 import { followLink, goTo } from '../router.ts';
@@ -20,7 +21,7 @@ export function ProposalPage({ id }: { readonly id: string }): VNode {
   if (review === null)
     return (
       <main class="view">
-        <Problem error={loaded.value.error} />
+        <Awaited of={loaded.value} />
       </main>
     );
   return (

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { address, followLink, parts } from '../router.ts';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { visible } from '../parts/visible.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { ProposalPage } from './proposal-page.tsx';
@@ -24,7 +24,7 @@ function ProposalList(): VNode {
         </a>
       </p>
       <h1>Proposals</h1>
-      <Problem error={entries.value.error} />
+      <Awaited of={entries.value} />
       {entries.value.value?.length === 0 && <p class="muted">Nothing was proposed.</p>}
       <ul class="cards">
         {list.map((entry) => (

@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Markdown } from '../parts/markdown.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { type Loaded, useLoaded } from '../server/loaded.ts';
 import { changesSkills } from './skill.ts';
 
@@ -27,10 +27,10 @@ export function useResource(path: string, file: string, part = 1): Loaded<Resour
 export function Resources({ path }: { readonly path: string }): VNode {
   const [loaded] = useLoaded<Files>(`${path}/resources`, changesSkills);
   const [chosen, setChosen] = useState<string | null>(null);
-  const { value, error } = loaded.value;
+  const { value } = loaded.value;
   return (
     <>
-      <Problem error={error} />
+      <Awaited of={loaded.value} />
       {value?.files.length === 0 && <p class="muted">There are no files beside its SKILL.md.</p>}
       <ul class="files">
         {value?.files.map(({ path: file, size }) => (
@@ -55,8 +55,9 @@ export function Resources({ path }: { readonly path: string }): VNode {
 
 function ResourceView({ path, file }: { readonly path: string; readonly file: string }): VNode {
   const [part, setPart] = useState(1);
-  const { value, error } = useResource(path, file, part);
-  if (value === null) return <Problem error={error} />;
+  const loaded = useResource(path, file, part);
+  const { value } = loaded;
+  if (value === null) return <Awaited of={loaded} />;
   if (value.kind === 'binary')
     return (
       <p>

@@ -6,6 +6,7 @@ import { useAttempt } from '../parts/attempt.ts';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { change } from '../parts/confirm.tsx';
 import { Markdown } from '../parts/markdown.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Section } from '../parts/section.tsx';
 import { followLink, goTo } from '../router.ts';
@@ -41,7 +42,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
             Skills
           </a>
         </p>
-        <Problem error={loaded.value.error} />
+        <Awaited of={loaded.value} />
       </main>
     );
   const isAdmin = isAdministrator();

@@ -2,6 +2,7 @@ import { skillTokens } from '../parts/tokens.ts';
 import { visible } from '../parts/visible.ts';
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Lazy } from '../parts/lazy.tsx';
 import { More } from '../parts/more.tsx';
@@ -69,7 +70,7 @@ function SkillList(): VNode {
           </>
         )}
       </div>
-      <Problem error={list.error ?? counts.value.error} />
+      <Problem error={counts.value.error} />
       <div class="row filters">
         <input
           type="search"
@@ -82,9 +83,10 @@ function SkillList(): VNode {
         <Filter name="Source" chosen={source} counts={sources} />
         <Filter name="Tag" chosen={tag} counts={tags} />
         <span class="muted" role="status">
-          {found === undefined ? 'Looking …' : `${found.toLocaleString()} of ${total.toLocaleString()}`}
+          {found !== undefined && `${found.toLocaleString()} of ${total.toLocaleString()}`}
         </span>
       </div>
+      <Awaited of={list} />
       <ul class="cards">
         {list.rows.map((skill) => (
           <li key={`${skill.source}/${skill.id}`}>

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { Plot } from '../parts/plot.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Table } from '../parts/table.tsx';
 import { never, useLoaded } from '../server/loaded.ts';
 
@@ -32,8 +32,8 @@ const DAY_MS = 86_400_000;
 /** How often it was used, day by day, and its last uses. */
 export function Use({ path }: { readonly path: string }): VNode {
   const [loaded] = useLoaded<Stats>(`${path}/stats?days=${DAYS}`, never);
-  const { value, error } = loaded.value;
-  if (value === null) return <Problem error={error} />;
+  const { value } = loaded.value;
+  if (value === null) return <Awaited of={loaded.value} />;
   const byDay = new Map(value.days.map((day) => [day.day, day]));
   const bars = Array.from({ length: DAYS }, (_, at) => {
     const day = new Date(Date.now() - (DAYS - 1 - at) * DAY_MS).toISOString().slice(0, 10);

@@ -1,8 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
-import { Problem } from '../parts/problem.tsx';
-import { read } from '../server/api.ts';
+import { Awaited } from '../parts/awaited.tsx';
 import { concerns, useLoaded } from '../server/loaded.ts';
 
 interface Agent {
@@ -21,7 +20,7 @@ export function Agents(): VNode {
   const [loaded] = useLoaded<readonly Agent[]>('/api/agents', concerns('agent'));
   return (
     <>
-      <Problem error={loaded.value.error} />
+      <Awaited of={loaded.value} />
       <ul class="cards">
         {(loaded.value.value ?? []).map((agent) => (
           <li key={agent.id}>
@@ -46,18 +45,17 @@ export function Agents(): VNode {
 }
 
 function Prompt({ id }: { readonly id: string }): VNode {
-  const [text, setText] = useState<string | null>(null);
-  const load = (isOpen: boolean): void => {
-    if (!isOpen || text !== null) return;
-    read<{ readonly system: string }>(`/api/agents/${encodeURIComponent(id)}/prompt`).then(
-      ({ system }) => setText(system),
-      (wrong: unknown) => setText(String(wrong)),
-    );
-  };
+  const [isOpen, setOpen] = useState(false);
   return (
-    <details onToggle={({ currentTarget }) => load(currentTarget.open)}>
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>Prompt</summary>
-      {text !== null && <CodeBlock code={text} language="markdown" />}
+      {isOpen && <PromptText id={id} />}
     </details>
   );
+}
+
+function PromptText({ id }: { readonly id: string }): VNode {
+  const [loaded] = useLoaded<{ readonly system: string }>(`/api/agents/${encodeURIComponent(id)}/prompt`, concerns('agent'));
+  const { value } = loaded.value;
+  return value === null ? <Awaited of={loaded.value} /> : <CodeBlock code={value.system} language="markdown" />;
 }

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { change } from '../parts/confirm.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { followLink } from '../router.ts';
 import type { ApiError } from '../server/api.ts';
@@ -25,7 +26,7 @@ export function ExtensionPage({ id }: { readonly id: string }): VNode {
     again();
   };
   const extension = loaded.value.value;
-  if (extension === null) return <Problem error={loaded.value.error} />;
+  if (extension === null) return <Awaited of={loaded.value} />;
   const { state, version, description, message, cure, shipped, tier, provides, depends_on: needs, asks, notes } = extension;
   const withheld = asks.filter((each) => each.withheld);
   return (

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { address, followLink, parts } from '../router.ts';
@@ -24,7 +25,8 @@ function List(): VNode {
   };
   return (
     <>
-      <Problem error={error ?? loaded.value.error} />
+      <Problem error={error} />
+      <Awaited of={loaded.value} />
       <Table label="Extensions" columns={['Extension', 'State', 'Runs', 'Provides']} action="Reload">
         {(loaded.value.value ?? []).map(({ id, state, shipped, tier, version, provides }) => (
           <tr key={id}>

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentType, VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { concerns, useLoaded } from '../server/loaded.ts';
 import type { Extension } from './extension.ts';
 
@@ -15,8 +15,8 @@ export function GraphPage(): VNode {
   const Shown = view.value;
   return (
     <>
-      <Problem error={loaded.value.error} />
-      {Shown === null || loaded.value.value === null ? <p class="muted">Drawing …</p> : <Shown extensions={loaded.value.value} />}
+      <Awaited of={{ value: Shown && loaded.value.value, error: loaded.value.error }} />
+      {Shown !== null && loaded.value.value !== null && <Shown extensions={loaded.value.value} />}
     </>
   );
 }

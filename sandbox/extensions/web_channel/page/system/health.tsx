@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { concerns, useLoaded } from '../server/loaded.ts';
 import { Cure } from './cure.tsx';
 
@@ -31,7 +31,7 @@ interface Report {
 export function Health(): VNode {
   const [loaded, again] = useLoaded<Report>('/api/doctor', concerns('extension'));
   const report = loaded.value.value;
-  if (report === null) return loaded.value.error === null ? <p class="muted">Loading …</p> : <Problem error={loaded.value.error} />;
+  if (report === null) return <Awaited of={loaded.value} />;
   const parts = [...report.extensions, ...report.agents];
   const notes = [...report.notes, ...parts.flatMap((part) => part.notes)];
   const failed = parts.filter(({ message }) => message !== undefined);

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Table } from '../parts/table.tsx';
 import { never, useLoaded } from '../server/loaded.ts';
 
@@ -36,7 +36,7 @@ export function LogView({ extension }: { readonly extension: string | null }): V
           Refresh
         </button>
       </div>
-      <Problem error={loaded.value.error} />
+      <Awaited of={loaded.value} />
       {records !== null && records.length === 0 && <p class="muted">The log has no such records.</p>}
       {records !== null && records.length > 0 && (
         <Table label="Log" columns={['When', 'Level', ...(extension === null ? ['Of'] : []), 'What']}>

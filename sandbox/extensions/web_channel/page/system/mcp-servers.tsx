@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { change } from '../parts/confirm.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import type { ApiError } from '../server/api.ts';
@@ -34,8 +35,7 @@ export function McpServers(): VNode {
     againSkills();
   };
   const list = servers.value.value;
-  if (list === null)
-    return servers.value.error === null ? <p class="muted">Asking the servers …</p> : <Problem error={servers.value.error} />;
+  if (list === null) return <Awaited of={servers.value} />;
   return (
     <>
       <Problem error={error.value} />

@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { concerns, never, useLoaded } from '../server/loaded.ts';
@@ -16,7 +17,7 @@ export function Models(): VNode {
   const rows = loaded.value.value ?? [];
   return (
     <>
-      <Problem error={chosen.value.error ?? loaded.value.error} />
+      <Problem error={chosen.value.error} />
       {chosen.value.value !== null && (
         <p>
           <code>{chosen.value.value.ref}</code> answers <span class="muted">({chosen.value.value.why})</span>
@@ -27,6 +28,7 @@ export function Models(): VNode {
           Ask the servers again
         </button>
       </p>
+      <Awaited of={loaded.value} />
       {loaded.value.value !== null && rows.length === 0 && <p class="muted">No connected server lists a model.</p>}
       {rows.length > 0 && (
         <Table label="Models" columns={['Server', 'Model']}>

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Refused, useEdited, WhatYouWrote } from '../parts/conflict.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { ApiError, ask } from '../server/api.ts';
 import { concerns, useLoaded } from '../server/loaded.ts';
 import { type Field, fieldsOf, jsonOf, type SettingsForm, textOf } from './settings-fields.ts';
@@ -21,7 +21,7 @@ export function SettingsView({ extension }: SettingsProps): VNode {
   const said = useSignal('');
   const { base, written: before, anew } = useEdited(loading, Object.keys(typed.value).length > 0);
   const form = base.value;
-  if (form === null) return base.error === null ? <p class="muted">Loading …</p> : <Problem error={base.error} />;
+  if (form === null) return <Awaited of={base} />;
   const fields = fieldsOf(form, above);
   if (fields.length === 0) return <p class="muted">It has no settings.</p>;
   const changed = fields.filter((field) => (typed.value[field.key] ?? textOf(field, field.value)) !== textOf(field, field.value));

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { type ApiError, ask } from '../server/api.ts';
@@ -36,7 +37,7 @@ export function Users(): VNode {
   };
   return (
     <>
-      <Problem error={error ?? loaded.value.error} />
+      <Problem error={error} />
       <form class="row" onSubmit={(event) => void make(event)}>
         <input name="user" placeholder="Name of the person" aria-label="Name of the person" />
         <select name="may" aria-label="What the person may do">
@@ -54,6 +55,7 @@ export function Users(): VNode {
           Shown only now: <code>{made}</code> <CopyButton text={made} />
         </p>
       )}
+      <Awaited of={loaded.value} />
       <Table label="Tokens and sessions" columns={['Who', 'What', 'May', 'Ends']} action="Revoke">
         {(loaded.value.value ?? []).map(({ id, kind, user, role, may, expires }) => (
           <tr key={id}>

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useOften } from '../parts/often.ts';
-import { Problem } from '../parts/problem.tsx';
+import { Awaited } from '../parts/awaited.tsx';
 import { Table } from '../parts/table.tsx';
 import type { ServerEvent } from '../server/events.ts';
 import { useLoaded } from '../server/loaded.ts';
@@ -20,11 +20,7 @@ export function Timeline({ threadId }: { readonly threadId: string }): VNode {
   const turn = loaded.value.value;
   useOften(again, newest.value.value?.state === 'running', 1000);
   if (turn === null)
-    return loaded.value.error?.code === 'thread_unknown' ? (
-      <p class="muted">Nothing was done here yet.</p>
-    ) : (
-      <Problem error={loaded.value.error} />
-    );
+    return loaded.value.error?.code === 'thread_unknown' ? <p class="muted">Nothing was done here yet.</p> : <Awaited of={loaded.value} />;
   const now = Date.now();
   const bars = barsOf(turn);
   const waits = bars.some(({ kind }) => kind === 'waiting');

@@ -1,11 +1,12 @@
-import { type Signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
+import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { address, followLink, parts } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import type { ServerEvent } from '../server/events.ts';
-import { concerns, type Loaded, useLoaded } from '../server/loaded.ts';
+import { concerns, together, useLoaded } from '../server/loaded.ts';
 import { placeOf } from '../things.ts';
 import { TaskPage } from './task-page.tsx';
 import { TimelinePage } from './timeline-page.tsx';
@@ -103,12 +104,12 @@ function Overview(): VNode {
     await ask(method, path).catch((wrong: unknown) => (error.value = wrong as ApiError));
     again();
   };
-  const lists: readonly Signal<Loaded<unknown>>[] = [tasks, runs, jobs, schedules, questions];
+  const awaited = together([tasks.value, runs.value, jobs.value, schedules.value, questions.value]);
   const open = questions.value.value?.approvals ?? [];
   return (
     <main class="view">
       <h1>Work</h1>
-      <Problem error={error.value ?? lists.find((list) => list.value.error !== null)?.value.error ?? null} />
+      <Problem error={error.value} />
       {open.length > 0 && (
         <section>
           <h2>Waits for you</h2>
@@ -135,8 +136,9 @@ function Overview(): VNode {
           Only what has not ended
         </label>
       </div>
+      <Awaited of={awaited} />
       {rows.length === 0 ? (
-        lists.every((list) => list.value.value !== null) && <p class="muted">Nothing is under way.</p>
+        awaited.value !== null && <p class="muted">Nothing is under way.</p>
       ) : (
         <Rows rows={rows} end={(request) => void end(request)} />
       )}
