@@ -41,6 +41,14 @@ describePage('system', () => {
     await page.getByRole('link', { name: 'Graph' }).click();
     const graph = page.getByRole('group', { name: /^Graph of extensions/u });
     await graph.waitFor();
+    const frame = (await graph.boundingBox())!;
+    expect([frame.width > 1150, frame.y + frame.height < 800]).toEqual([true, true]);
+    const nodes = graph.getByRole('link');
+    for (const node of await nodes.all()) {
+      const { x, y, width, height } = (await node.boundingBox())!;
+      expect([x >= frame.x, y >= frame.y, x + width <= frame.x + frame.width, y + height <= frame.y + frame.height]).not.toContain(false);
+      expect(height).toBeGreaterThanOrEqual(34); // as large as it is meant to be
+    }
     const view = async () => ((await graph.getAttribute('viewBox')) ?? '').split(' ').map(Number);
     const [, , whole = 0] = await view();
     await graph.focus();
@@ -49,6 +57,17 @@ describePage('system', () => {
     const [left = 0] = await view();
     await page.keyboard.press('ArrowRight');
     await until(async () => ((await view())[0] ?? 0) > left);
+    // The picture follows the keyboard.
+    for (let times = 0; times < 4; times += 1) await page.keyboard.press('+');
+    for (let count = await nodes.count(); count > 0; count -= 1) {
+      await page.keyboard.press('Tab');
+      await expect
+        .poll(async () => {
+          const [seen, { x, y }] = [(await graph.boundingBox())!, (await page.locator(':focus').boundingBox())!];
+          return x >= seen.x && y >= seen.y && x < seen.x + seen.width && y < seen.y + seen.height;
+        })
+        .toBe(true);
+    }
     await page.getByRole('button', { name: /^All of it/u }).click();
     await until(async () => (await view())[2] === whole);
     const row = page.getByRole('row', { name: /^broken/u });

@@ -1,6 +1,7 @@
 import { scaleBand, scaleLinear } from 'd3-scale';
 import type { VNode } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
+import { useWidth } from './measured.ts';
 
 /** What a plot shows: for each place on its axis one number of each series. */
 export interface PlotData {
@@ -28,13 +29,7 @@ const LABEL_WIDTH = 84;
 /** Stacked bars as wide as there is room. */
 export function Bars({ title, series, bars }: PlotData): VNode {
   const place = useRef<HTMLDivElement>(null);
-  const [width, setWidth] = useState(0);
-  useLayoutEffect(() => {
-    if (place.current === null) return undefined;
-    const watched = new ResizeObserver(([entry]) => setWidth(Math.floor(entry?.contentRect.width ?? 0)));
-    watched.observe(place.current);
-    return () => watched.disconnect();
-  }, []);
+  const width = useWidth(place);
   const most = Math.max(1, ...bars.map(({ values, limit = 0 }) => Math.max(limit, sum(values))));
   const x = scaleBand(
     bars.map(({ label }) => label),

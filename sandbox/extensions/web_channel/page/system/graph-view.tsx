@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useRef } from 'preact/hooks';
+import { useWidth } from '../parts/measured.ts';
 import { Table } from '../parts/table.tsx';
 import { address, followLink } from '../router.ts';
 import { type Extension, toneOf } from './extension.ts';
-import { BOX, draw, type Drawing, type Link, linksOf } from './graph.ts';
+import { BOX, draw, type Drawing, LEGIBLE, type Link, linksOf, type Room } from './graph.ts';
 
 interface Look {
   /** The middle, in the drawing's own units. */
@@ -25,16 +26,24 @@ interface Drag {
 const CLICK = 4;
 const STEP = 1.4;
 const MOST = 12;
+const LARGEST = 1.25;
+/** What is left below the header, the parts of the system and the buttons. */
+const PART_OF_HEIGHT = 0.65;
 const KEYS = ['+', '=', '-', '0', 'ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown'];
 
 /** Extensions and what they need, drawn; the table below says the same in words. */
 export default function GraphView({ extensions }: { readonly extensions: readonly Extension[] }): VNode {
   const links = useMemo(() => linksOf(extensions), [extensions]);
-  const drawing = useMemo(() => draw(extensions, links), [extensions, links]);
+  const place = useRef<HTMLElement>(null);
+  const width = useWidth(place);
+  const room = useMemo(() => ({ width, height: innerHeight * PART_OF_HEIGHT }), [width]);
+  const drawing = useMemo(() => draw(extensions, links, room), [extensions, links, room]);
   const alone = extensions.length - drawing.nodes.length;
   return (
     <>
-      <Picture drawing={drawing} />
+      <figure class="graph" ref={place}>
+        {width > 0 && <Picture drawing={drawing} room={room} />}
+      </figure>
       <ul class="legend" aria-label="What the colours and lines mean">
         {(['active', 'idle', 'blocked', 'failed', 'disabled'] as const).map((state) => (
           <li key={state} class={toneOf(state)}>
@@ -76,8 +85,9 @@ function ExtensionLink({ id }: { readonly id: string }): VNode {
 }
 
 /** The keys of a picture that has the focus are those of its buttons; it is dragged, too. */
-function Picture({ drawing }: { readonly drawing: Drawing }): VNode {
+function Picture({ drawing, room }: { readonly drawing: Drawing; readonly room: Room }): VNode {
   const { width, height } = drawing;
+  const scale = Math.max(LEGIBLE, Math.min(LARGEST, room.width / width, room.height / height));
   const all: Look = { x: width / 2, y: height / 2, zoom: 1 };
   /** null: all of it, whatever is drawn. */
   const look = useSignal<Look | null>(null);
@@ -90,6 +100,11 @@ function Picture({ drawing }: { readonly drawing: Drawing }): VNode {
     look.value = { x: within(next.x, width), y: within(next.y, height), zoom: Math.min(Math.max(next.zoom, 1), MOST) };
   };
   const move = (right: number, down: number): void => set({ x: x + (right * size.width) / 8, y: y + (down * size.height) / 8, zoom });
+  /** Where the keyboard goes, the picture follows. */
+  const show = (node: Drawing['nodes'][number]): void => {
+    const isSeen = Math.abs(node.x - x) <= (size.width - BOX.width) / 2 && Math.abs(node.y - y) <= (size.height - BOX.height) / 2;
+    if (zoom > 1 && !isSeen) set({ x: node.x, y: node.y, zoom });
+  };
   const press = (key: string): void => {
     if (key === '+' || key === '=') set({ x, y, zoom: zoom * STEP });
     if (key === '-') set({ x, y, zoom: zoom / STEP });
@@ -104,7 +119,7 @@ function Picture({ drawing }: { readonly drawing: Drawing }): VNode {
     set({ ...began.from, x: began.from.x - (event.clientX - began.x) * scale, y: began.from.y - (event.clientY - began.y) * scale });
   };
   return (
-    <figure class="graph">
+    <>
       <div class="row" role="toolbar" aria-label="Zoom">
         <button type="button" onClick={() => press('+')}>
           Closer <kbd>+</kbd>
@@ -116,52 +131,61 @@ function Picture({ drawing }: { readonly drawing: Drawing }): VNode {
           All of it <kbd>0</kbd>
         </button>
       </div>
-      <svg
-        role="group"
-        aria-label="Graph of extensions; plus and minus zoom, arrows move"
-        tabindex={0}
-        viewBox={`${x - size.width / 2} ${y - size.height / 2} ${size.width} ${size.height}`}
-        onKeyDown={(event) => {
-          if (event.ctrlKey || event.metaKey || event.altKey || !KEYS.includes(event.key)) return;
-          event.preventDefault();
-          press(event.key);
-        }}
-        onPointerDown={(event) => (dragged.value = { x: event.clientX, y: event.clientY, from: shown })}
-        onPointerMove={drag}
-        onClickCapture={(event) => {
-          const began = dragged.value;
-          dragged.value = null;
-          if (began !== null && Math.hypot(event.clientX - began.x, event.clientY - began.y) > CLICK) event.preventDefault();
-        }}
-        onPointerLeave={() => (dragged.value = null)}
-      >
-        {drawing.lines.map(({ link, points }) => (
-          <polyline
-            key={`${link.from} ${link.to}`}
-            class={link.isOptional ? 'line optional' : 'line'}
-            points={points.map((point) => `${point.x},${point.y}`).join(' ')}
-          >
-            <title>{`${link.from} ${link.isOptional ? 'uses' : 'needs'} ${link.to}${link.provides.length > 0 ? `: ${link.provides.join(', ')}` : ''}`}</title>
-          </polyline>
-        ))}
-        {drawing.nodes.map(({ extension, x: middle, y: centre }) => (
-          <a
-            key={extension.id}
-            href={address('system/extensions', extension.id)}
-            onClick={followLink}
-            class={`node ${toneOf(extension.state)}`}
-          >
-            <title>{`${extension.id}: ${extension.state}. ${extension.description}`}</title>
-            <rect x={middle - BOX.width / 2} y={centre - BOX.height / 2} width={BOX.width} height={BOX.height} rx="5" />
-            <text x={middle} y={centre - 1}>
-              {extension.id}
-            </text>
-            <text class="state" x={middle} y={centre + 11}>
-              {extension.state}
-            </text>
-          </a>
-        ))}
-      </svg>
-    </figure>
+      <div class="scroll">
+        <svg
+          class={zoom > 1 ? 'close' : ''}
+          style={{ minWidth: `${width * scale}px` }}
+          height={height * scale}
+          role="group"
+          aria-label="Graph of extensions; plus and minus zoom, arrows move"
+          tabindex={0}
+          viewBox={`${x - size.width / 2} ${y - size.height / 2} ${size.width} ${size.height}`}
+          onKeyDown={(event) => {
+            if (event.ctrlKey || event.metaKey || event.altKey || !KEYS.includes(event.key)) return;
+            event.preventDefault();
+            press(event.key);
+          }}
+          onPointerDown={(event) => (dragged.value = { x: event.clientX, y: event.clientY, from: shown })}
+          onPointerMove={drag}
+          onClickCapture={(event) => {
+            const began = dragged.value;
+            dragged.value = null;
+            if (began !== null && Math.hypot(event.clientX - began.x, event.clientY - began.y) > CLICK) event.preventDefault();
+          }}
+          onPointerLeave={() => (dragged.value = null)}
+        >
+          {drawing.lines.map(({ link, points }) => (
+            <polyline
+              key={`${link.from} ${link.to}`}
+              class={link.isOptional ? 'line optional' : 'line'}
+              points={points.map((point) => `${point.x},${point.y}`).join(' ')}
+            >
+              <title>{`${link.from} ${link.isOptional ? 'uses' : 'needs'} ${link.to}${link.provides.length > 0 ? `: ${link.provides.join(', ')}` : ''}`}</title>
+            </polyline>
+          ))}
+          {drawing.nodes.map((node) => {
+            const { extension, x: middle, y: centre } = node;
+            return (
+              <a
+                key={extension.id}
+                href={address('system/extensions', extension.id)}
+                onClick={followLink}
+                onFocus={({ currentTarget }) => currentTarget.matches(':focus-visible') && show(node)}
+                class={`node ${toneOf(extension.state)}`}
+              >
+                <title>{`${extension.id}: ${extension.state}. ${extension.description}`}</title>
+                <rect x={middle - BOX.width / 2} y={centre - BOX.height / 2} width={BOX.width} height={BOX.height} rx="5" />
+                <text x={middle} y={centre - 1}>
+                  {extension.id}
+                </text>
+                <text class="state" x={middle} y={centre + 11}>
+                  {extension.state}
+                </text>
+              </a>
+            );
+          })}
+        </svg>
+      </div>
+    </>
   );
 }
