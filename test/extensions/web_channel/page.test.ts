@@ -208,6 +208,11 @@ export default class {
     await page.getByRole('link', { name: 'Skills', exact: true }).click();
     await page.getByRole('link', { name: 'letters' }).waitFor();
     expect(await page.getByRole('link', { name: /System|Install|Proposals/u }).count()).toBe(0);
+    for (const place of ['/system', '/system/users', '/skills/install', '/skills/proposals']) {
+      await page.goto(new URL(place, page.url()).href);
+      await page.getByText('This is for administrators.').waitFor();
+      expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
+    }
   });
 
   it('W16 W30 a connection that is cut while it streams goes on without a gap or a double, and two tabs agree', async () => {

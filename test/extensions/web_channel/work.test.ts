@@ -76,6 +76,28 @@ describePage('work', () => {
     expect(faults).toEqual([]);
   });
 
+  it('W6 W14 a session that may only chat is shown the question of its task, and no form that would be refused', async () => {
+    const asks = { calls: [{ name: 'request_human_review', input: { question: 'Shall I go on?' } }] };
+    const { api, page } = await openPage({
+      script: [asks, { text: 'asked' }],
+      files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [task_engine] }\n' },
+    });
+    const token = await api.token({ userId: 'local', may: 'chat' });
+    await api.pith.command(['tasks', 'submit', 'Count to ten']);
+    await page.getByRole('link', { name: 'Work' }).press('Enter');
+    await page.getByRole('link', { name: 'Count to ten' }).press('Enter');
+    await page.getByRole('button', { name: 'Answer', exact: true }).waitFor();
+    const place = page.url();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Or sign in with a token').fill(token);
+    await page.keyboard.press('Enter');
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
+    await page.goto(place);
+    await page.getByText('This session may not answer.').waitFor();
+    await page.getByText('Shall I go on?', { exact: true }).waitFor();
+    expect(await page.getByRole('button', { name: 'Answer', exact: true }).count()).toBe(0);
+  });
+
   it('W14 a run of a saved skill has its timeline while it goes on and afterwards', async () => {
     const { api, page, faults } = await openPage({ script: [{ text: 'Good morning!' }] });
     const saved = { name: 'greet', description: 'Greets.', system_prompt: 'Greet.', input_schema: [] };

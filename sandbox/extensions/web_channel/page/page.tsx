@@ -2,6 +2,7 @@ import type { ComponentType, VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { allowNotifications, mayNotify, openQuestions, watchAttention } from './attention.ts';
 import { Confirmation } from './parts/confirm.tsx';
+import { ForAdmins } from './parts/for-admins.tsx';
 import { Lazy } from './parts/lazy.tsx';
 import { Notices } from './parts/notices.tsx';
 import { followLink, place } from './router.ts';
@@ -72,8 +73,18 @@ export function Page(): VNode {
           Sign out
         </button>
       </header>
-      {view !== undefined && <Lazy key={view.path} load={view.load} />}
+      {view !== undefined && <ViewOf key={view.path} view={view} />}
       <Confirmation />
     </div>
+  );
+}
+
+function ViewOf({ view: { load, isForAdmins } }: { readonly view: View }): VNode {
+  return isForAdmins ? (
+    <ForAdmins>
+      <Lazy load={load} />
+    </ForAdmins>
+  ) : (
+    <Lazy load={load} />
   );
 }

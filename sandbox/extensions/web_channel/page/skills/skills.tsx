@@ -1,9 +1,10 @@
 import { skillTokens } from '../parts/tokens.ts';
 import { visible } from '../parts/visible.ts';
 import { useSignal } from '@preact/signals';
-import type { VNode } from 'preact';
+import type { ComponentType, VNode } from 'preact';
 import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { ForAdmins } from '../parts/for-admins.tsx';
 import { Lazy } from '../parts/lazy.tsx';
 import { More } from '../parts/more.tsx';
 import { address, followLink, goTo, parts } from '../router.ts';
@@ -18,12 +19,22 @@ interface Proposal {
   readonly status: string;
 }
 
+const FOR_ADMINS: ReadonlyMap<string, () => Promise<ComponentType>> = new Map([
+  ['proposals', async () => (await import('./proposals.tsx')).Proposals],
+  ['install', async () => (await import('./install.tsx')).Install],
+]);
+
 /** Skills, and what is to be decided about them. */
 export function Skills(): VNode {
   const [, part, ...rest] = parts.value;
   const id = rest.join('/');
-  if (part === 'proposals') return <Lazy key="proposals" load={async () => (await import('./proposals.tsx')).Proposals} />;
-  if (part === 'install') return <Lazy key="install" load={async () => (await import('./install.tsx')).Install} />;
+  const load = part === undefined ? undefined : FOR_ADMINS.get(part);
+  if (load !== undefined)
+    return (
+      <ForAdmins key={part}>
+        <Lazy load={load} />
+      </ForAdmins>
+    );
   return id === '' ? <SkillList /> : <SkillPage key={id} id={id} />;
 }
 
@@ -115,9 +126,7 @@ function SkillList(): VNode {
       </ul>
       <More list={list} />
       {counts.value.value?.total === 0 && (
-        <p>
-          There are no skills. <button onClick={() => goTo('/skills/install')}>Install some</button>
-        </p>
+        <p>There are no skills. {isAdmin && <button onClick={() => goTo('/skills/install')}>Install some</button>}</p>
       )}
     </main>
   );

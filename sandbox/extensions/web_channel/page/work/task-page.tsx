@@ -7,6 +7,7 @@ import { Problem } from '../parts/problem.tsx';
 import { address, followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
+import { mayAnswer } from '../server/session.ts';
 import { Timeline } from './timeline.tsx';
 
 interface Task {
@@ -82,7 +83,7 @@ export function TaskPage({ id }: { readonly id: string }): VNode {
         )}
       </div>
       <Problem error={error} />
-      {question !== null && <Answer question={question} answer={(text) => void act('review', { answer: [text] })} />}
+      {question !== null && <Answer id={id} question={question} answer={(text) => void act('review', { answer: [text] })} />}
       {task.error !== null && <p role="alert">{task.error.message}</p>}
       {result !== null && <Markdown text={result} />}
       {subtasks.length > 0 && (
@@ -121,12 +122,27 @@ function TaskLink({ id, text }: { readonly id: string; readonly text: string }):
   );
 }
 
-function Answer({ question, answer }: { readonly question: string; answer(text: string): void }): VNode {
+interface AnswerProps {
+  readonly id: string;
+  readonly question: string;
+  answer(text: string): void;
+}
+
+function Answer({ id, question, answer }: AnswerProps): VNode {
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const text = String(new FormData(event.currentTarget as HTMLFormElement).get('answer') ?? '').trim();
     if (text !== '') answer(text);
   };
+  if (!mayAnswer())
+    return (
+      <section class="question">
+        <p class="pre">{question}</p>
+        <p>
+          This session may not answer. In a terminal: <code>pith tasks review {id} ANSWER</code>
+        </p>
+      </section>
+    );
   return (
     <form class="question" onSubmit={submit}>
       <p class="pre">{question}</p>
