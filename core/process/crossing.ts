@@ -25,6 +25,7 @@ export interface ErrorData {
   readonly code?: string;
   readonly cure?: string;
   readonly where?: string;
+  readonly issues?: PithError['issues'];
   readonly retryable?: boolean;
   readonly statusCode?: number;
   readonly retryAfterMs?: number;
@@ -42,6 +43,7 @@ const MOST_TEXT = 64 * 1024;
 const MOST_STACK = 4 * 1024;
 const DEEPEST_CAUSE = 3;
 const MOST_HEADERS = 100;
+const MOST_ISSUES = 100;
 
 /** Never throws, whatever was thrown. */
 export function errorToData(thrown: unknown, depth = 0): ErrorData {
@@ -66,10 +68,33 @@ function dataOf(error: unknown, depth: number): ErrorData {
 
 /** The error again: a `Problem`, a `PithError`, or a plain error with its code. Never throws, whatever was sent. */
 export function errorFromData(data: unknown, depth = 0): Error {
-  const { name, message, code, cure, where, retryable, statusCode, retryAfterMs, responseHeaders, stack, cause, phase, file, line } =
-    read(data);
+  const {
+    name,
+    message,
+    code,
+    cure,
+    where,
+    issues,
+    retryable,
+    statusCode,
+    retryAfterMs,
+    responseHeaders,
+    stack,
+    cause,
+    phase,
+    file,
+    line,
+  } = read(data);
   const hasCause = cause !== undefined && depth < DEEPEST_CAUSE;
-  const options = { cure, where, retryable, statusCode, retryAfterMs, ...(hasCause ? { cause: errorFromData(cause, depth + 1) } : {}) };
+  const options = {
+    cure,
+    where,
+    ...(issues && { issues }),
+    retryable,
+    statusCode,
+    retryAfterMs,
+    ...(hasCause ? { cause: errorFromData(cause, depth + 1) } : {}),
+  };
   const error =
     phase !== undefined && code !== undefined
       ? new Problem(phase, code as ErrorCode, message, { ...options, file, line })
@@ -91,6 +116,7 @@ function read(error: unknown): ErrorData {
     code: text(given.code, 200),
     cure: text(given.cure, MOST_TEXT),
     where: text(given.where, MOST_TEXT),
+    issues: issuesIn(given.issues),
     retryable: typeof retryable === 'boolean' ? retryable : undefined,
     statusCode: typeof statusCode === 'number' ? statusCode : undefined,
     retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : undefined,
@@ -101,6 +127,17 @@ function read(error: unknown): ErrorData {
     file: text(given.file, MOST_STACK),
     line: typeof line === 'number' ? line : undefined,
   };
+}
+
+/** undefined: there are none, or they are not what they should be. */
+function issuesIn(value: unknown): ErrorData['issues'] {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  return value.slice(0, MOST_ISSUES).flatMap((each: unknown) => {
+    const { path, message }: { readonly path?: unknown; readonly message?: unknown } = fieldsOf(each);
+    const isPath = Array.isArray(path) && path.length <= DEEPEST_VALUE && path.every((part) => /^(?:string|number)$/u.test(typeof part));
+    const said = text(message, MOST_STACK);
+    return isPath && said !== undefined ? [{ path: path as readonly (string | number)[], message: said }] : [];
+  });
 }
 
 function text(value: unknown, most: number): string | undefined {

@@ -106,6 +106,37 @@ export function unwrapped(schema: z.ZodType): Definition {
   return inner === undefined ? definition : unwrapped(inner);
 }
 
+export interface DescribedIssue {
+  /** From the top of the value. */
+  readonly keys: readonly (string | number)[];
+  /** The same below `root`, with dots. */
+  readonly path: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** One sentence a finding, with the path below `root`; unknown keys name the nearest known ones. */
+export function describeIssues(
+  issues: readonly z.core.$ZodIssue[],
+  schema: z.ZodType,
+  value: unknown,
+  root = '',
+): readonly DescribedIssue[] {
+  return issues.flatMap((issue): DescribedIssue[] => {
+    const keys = issue.path.map((part) => (typeof part === 'number' ? part : String(part)));
+    const path = [root, ...keys].filter((part) => part !== '').join('.');
+    if (issue.code !== 'unrecognized_keys') return [{ keys, path, code: issue.code, message: describe(issue, value, root) }];
+    const known = knownKeys(schema, issue.path);
+    const below = path === '' ? '' : `${path}.`;
+    return issue.keys.map((key) => ({
+      keys: [...keys, key],
+      path: `${below}${key}`,
+      code: issue.code,
+      message: `unknown key '${key}'${path === '' ? '' : ` in '${pathText([path])}'`}${didYouMean(key, known)}`,
+    }));
+  });
+}
+
 /** The path as messages show it: `commands[0].needs`. */
 export function pathText(path: readonly PropertyKey[]): string {
   const dotted = path.filter((part) => part !== '').join('.');

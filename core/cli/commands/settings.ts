@@ -114,8 +114,11 @@ function withKeys(value: JsonValue, kept: ReadonlyMap<string, ReadonlySet<string
     if (!value.includes('[hidden]')) return value;
     const [whole, ...others] = kept.get(value) ?? [];
     if (whole !== undefined && others.length === 0) return whole;
-    throw new PithError('config_invalid', `'${key}' has a key that is not shown here`, {
+    const message = `'${key}' has a key that is not shown here`;
+    const path = key.slice(`extensions.${ownerOf(key)}.`.length).split('.');
+    throw new PithError('config_invalid', message, {
       cure: 'write this setting into pith.yaml by hand',
+      issues: [{ path: ownerOf(key) === null ? key.split('.') : path, message }],
     });
   }
   if (Array.isArray(value)) return value.map((each) => withKeys(each, kept, key));

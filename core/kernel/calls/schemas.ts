@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { Declaration, ExtensionConfig } from '../../declarations/index.ts';
-import type { Diagnostic, JsonValue } from '../../contract/index.ts';
+import type { Diagnostic, JsonValue, PithError } from '../../contract/index.ts';
 import { Problem } from '../records/failures.ts';
-import { describe, knownKeys, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';
+import { describeIssues, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 
 /** What the owner of a key under `agent:` says of a value; `usable`: that without what is wrong in it. */
@@ -37,16 +37,16 @@ export function usableConfig(schema: unknown, effective: ExtensionConfig, { file
   return { config: data as CheckedConfig['config'], slips };
 }
 
-type Located = Place & { readonly message: string };
+type Located = Place & PithError['issues'][number];
 
 function findingsOf(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, effective: ExtensionConfig): readonly Located[] {
-  return describeIssues(issues, schema, effective.config).map(({ path, message }) => {
+  return describeIssues(issues, schema, effective.config).map(({ keys, path, message }) => {
     const place = placeOf(effective.where(path));
     const [above, name] = [place.name.replace(/\.?[^.]*$/u, ''), pathText([place.name])];
     const whole = message.startsWith('unknown key ')
       ? withHint(message.replace(/^unknown key '[^']*'(?! in )/u, `$& in '${above}'`), path, effective.claimedElsewhere)
       : message.replace(`'${pathText([path])}'`, `'${name}'`);
-    return { ...place, message: whole };
+    return { ...place, path: keys, message: whole };
   });
 }
 
@@ -65,6 +65,7 @@ function invalid(findings: readonly Located[], file: string): Problem {
   return new Problem('validate', 'config_invalid', texts.join('; '), {
     file: first?.file ?? file,
     line: first?.line,
+    issues: findings.map(({ path, message }) => ({ path, message })),
     cure:
       first?.file !== undefined
         ? 'correct it there'
@@ -88,27 +89,6 @@ function placeOf(where: string): Place {
   return file === undefined || name === undefined
     ? { place: '', name: where }
     : { place: `${file}:${line} `, name, file, line: Number(line) };
-}
-
-export interface Finding {
-  readonly path: string;
-  readonly code: string;
-  readonly message: string;
-}
-
-/** One sentence a finding, with the path below `root`; unknown keys name the nearest known ones. */
-export function describeIssues(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, value: unknown, root = ''): readonly Finding[] {
-  return issues.flatMap((issue): Finding[] => {
-    const path = [root, ...issue.path.map(String)].filter((part) => part !== '').join('.');
-    if (issue.code !== 'unrecognized_keys') return [{ path, code: issue.code, message: describe(issue, value, root) }];
-    const known = knownKeys(schema, issue.path);
-    const below = path === '' ? '' : `${path}.`;
-    return issue.keys.map((key) => ({
-      path: `${below}${key}`,
-      code: issue.code,
-      message: `unknown key '${key}'${path === '' ? '' : ` in '${pathText([path])}'`}${didYouMean(key, known)}`,
-    }));
-  });
 }
 
 /** For a form. null: it is no schema. */

@@ -1,6 +1,7 @@
 import { PithError, type JsonValue, type SettingsChange } from '../../contract/index.ts';
 import { loadSettingsSchema } from '../../declarations/index.ts';
-import { describeIssues, jsonSchemaOf } from '../calls/schemas.ts';
+import { describeIssues } from '@pith/checked-yaml';
+import { jsonSchemaOf } from '../calls/schemas.ts';
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
 import { didYouMean, printableLine } from '@pith/plain-text';
 
@@ -41,8 +42,8 @@ export async function checkKernelChanges(changes: SettingsChange): Promise<void>
   const given = nested(changes);
   const { error } = schema.safeParse(given);
   if (error === undefined) return;
-  const messages = describeIssues(error.issues, schema, given).map(({ message }) => message);
-  throw new PithError('config_invalid', messages.join('; '), { cure: 'give another value' });
+  const issues = describeIssues(error.issues, schema, given).map(({ keys, message }) => ({ path: keys, message }));
+  throw new PithError('config_invalid', issues.map(({ message }) => message).join('; '), { cure: 'give another value', issues });
 }
 
 /** What is taken out is not checked. */

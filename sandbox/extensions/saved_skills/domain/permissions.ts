@@ -1,3 +1,4 @@
+import type { PithError } from 'pith';
 import { type SavedSkill, secondsIn } from './saved-skill.ts';
 
 export const VERBS = ['see', 'show', 'run', 'edit', 'pin', 'share', 'schedule', 'delete'] as const;
@@ -79,12 +80,16 @@ function tier({ source, extended_bounds }: Limited, byAdmin: boolean, { defaults
 }
 
 /** What is above the limits of whoever saves it, as texts for people; empty when nothing is. */
-export function limitProblems(skill: Limited, byAdmin: boolean, settings: BoundsSettings): readonly string[] {
+export function limitProblems(skill: Limited, byAdmin: boolean, settings: BoundsSettings): PithError['issues'] {
   const asked = wanted(skill);
   const most = tier(skill, byAdmin, settings);
   return KEYS.flatMap((key) =>
     asked[key] > most[key]
-      ? [`${key === 'max_runtime_seconds' ? 'max_runtime (seconds)' : key} ${asked[key]} is more than ${most[key]}`]
+      ? [
+          key === 'max_runtime_seconds'
+            ? { path: ['max_runtime'], message: `max_runtime (seconds) ${asked[key]} is more than ${most[key]}` }
+            : { path: [key], message: `${key} ${asked[key]} is more than ${most[key]}` },
+        ]
       : [],
   );
 }

@@ -42,22 +42,39 @@ export async function checked(saver: Saver, { before, after, by, makesVersion }:
   const isChanged = (...keys: readonly Field[]) => before === null || keys.some((key) => before[key] !== after[key]);
   if (!by.isAdmin && !isBuiltin) refuseGovernance(before, after);
   if (makesVersion) checkInputsAndLimits(config, after, by);
-  if (isChanged('default_priority')) checkPriority(after.default_priority, by, config.priority_max_per_user);
-  if (isChanged('execution_lane') && after.execution_lane !== '' && !hasLane(config, after.execution_lane))
-    throw new PithError('lane_unknown', `there is no lane '${after.execution_lane}'`, {
-      cure: 'name one of extensions.saved_skills.lanes',
-    });
-  if (after.schedule !== null && isChanged('schedule', 'time_zone')) checkTimetable(after.schedule, after.time_zone, clock.now());
-  if (after.schedule !== null && after.pinned_version_id === null && isChanged('schedule', 'input_schema'))
-    checkUnattended(after, after.input_schema);
+  if (isChanged('default_priority'))
+    await about(['default_priority'], () => checkPriority(after.default_priority, by, config.priority_max_per_user));
+  if (isChanged('execution_lane')) await about(['execution_lane'], () => checkLane(after.execution_lane, config));
+  const { schedule, time_zone: timeZone } = after;
+  if (schedule !== null && isChanged('schedule', 'time_zone'))
+    await about(['schedule'], () => checkTimetable(schedule, timeZone, clock.now()));
+  if (schedule !== null && after.pinned_version_id === null && isChanged('schedule', 'input_schema'))
+    await about(['input_schema'], () => checkUnattended(after, after.input_schema));
   const isShown = after.visibility !== 'private' && isChanged('visibility');
-  const tools = !isBuiltin && (makesVersion || isShown) ? await checkedTools(saver, after, by) : after.tools;
-  if (makesVersion) await checkMessage(after);
+  const tools = !isBuiltin && (makesVersion || isShown) ? await about(['tools'], () => checkedTools(saver, after, by)) : after.tools;
+  if (makesVersion) await about(['initial_message'], () => checkMessage(after));
   if (isChanged(...EXPOSURE)) await checkExposure(saver, after, by);
-  if (!isBuiltin) await checkTarget(saver, before, after);
-  const saved = { ...after, tools: [...tools], tags: [...cleanTags(after.tags)] };
+  if (!isBuiltin) await about(['output_target', 'target'], () => checkTarget(saver, before, after));
+  const tags = await about(['tags'], () => cleanTags(after.tags));
+  const saved = { ...after, tools: [...tools], tags: [...tags] };
   if (makesVersion) await checkAgent(saver, saved);
   return { ...saved, next_run_at: nextOf(saved, clock.now()) };
+}
+
+/** What `check` throws is about this place of the document, unless it names others. */
+async function about<T>(path: readonly (string | number)[], check: () => T | Promise<T>): Promise<T> {
+  try {
+    return await check();
+  } catch (error) {
+    if (!(error instanceof PithError) || error.issues.length > 0) throw error;
+    const { code, message } = error;
+    throw new PithError(code, message, { ...error, cause: error, issues: [{ path, message }] });
+  }
+}
+
+function checkLane(lane: string, config: Config): void {
+  if (lane === '' || hasLane(config, lane)) return;
+  throw new PithError('lane_unknown', `there is no lane '${lane}'`, { cure: 'name one of extensions.saved_skills.lanes' });
 }
 
 /** Throws `input_missing` where a run that nobody gives inputs to could not begin. */
@@ -71,19 +88,29 @@ export function checkUnattended(skill: SavedSkill, fields: readonly InputField[]
 
 function checkInputsAndLimits(config: Config, after: SavedSkill, by: Person): void {
   const problems = inputSchemaProblems(after.input_schema);
-  if (problems.length > 0) throw new PithError('input_schema_invalid', problems.join('; '), { cure: 'correct input_schema' });
+  if (problems.length > 0)
+    throw new PithError('input_schema_invalid', textOf(problems), {
+      cure: 'correct input_schema',
+      issues: problems.map(({ path, message }) => ({ path: ['input_schema', ...path], message })),
+    });
   const beyond = limitProblems(after, by.isAdmin, config);
   if (beyond.length > 0)
-    throw new PithError('limit_exceeded', beyond.join('; '), {
+    throw new PithError('limit_exceeded', textOf(beyond), {
+      issues: beyond,
       cure: `ask for less, or let an administrator grant more: pith saved grant-extended ${referenceOf(after)}`,
     });
 }
+
+const textOf = (issues: PithError['issues']): string => issues.map(({ message }) => message).join('; ');
 
 function refuseGovernance(before: SavedSkill | null, after: SavedSkill): void {
   const defaults = before ?? { extended_bounds: false, parallel_composition_allowed: false, execution_lane: '', pending_approval: false };
   const set = OF_ADMINS.filter((key) => after[key] !== defaults[key]);
   if (set.length > 0)
-    throw new PithError('not_allowed', `only an administrator sets ${set.join(', ')}`, { cure: 'leave it out, or ask one' });
+    throw new PithError('not_allowed', `only an administrator sets ${set.join(', ')}`, {
+      cure: 'leave it out, or ask one',
+      issues: set.map((key) => ({ path: [key], message: `only an administrator sets ${key}` })),
+    });
 }
 
 /** Throws `priority_out_of_range` for a user's wish beyond what users may have. */
@@ -127,13 +154,18 @@ async function checkExposure({ skills, context }: Saver, skill: SavedSkill, by: 
     const whose = owner ? `that of '${owner}'` : 'taken';
     throw new PithError('name_taken', `the tool name '${name}' is ${whose}`, {
       cure: 'choose another: --as NAME, or chatbot_tool_name in a file',
+      issues: [{ path: ['chatbot_tool_name'], message: `the tool name '${name}' is ${whose}` }],
     });
   }
   const filter = skill.chatbot_channel_filter;
   if (filter === '') return;
   const known = await channelNames(context);
-  if (!known.has(filter))
-    throw new PithError('channel_unknown', `there is no channel '${filter}'`, { cure: `use one of ${[...known].join(', ')}` });
+  if (known.has(filter)) return;
+  const message = `there is no channel '${filter}'`;
+  throw new PithError('channel_unknown', message, {
+    cure: `use one of ${[...known].join(', ')}`,
+    issues: [{ path: ['chatbot_channel_filter'], message }],
+  });
 }
 
 /** Only a target that is new: what was saved stays what it is where a channel is gone. */

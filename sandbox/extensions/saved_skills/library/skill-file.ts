@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, PithError } from 'pith';
-import { issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
+import { describeIssues, issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
 import { skillFileSchema, type SkillFile, savedSkillSchema, type SavedSkill } from '../domain/saved-skill.ts';
 
 export const MOST_BYTES = 256 * 1024;
@@ -29,7 +29,13 @@ export async function parseSkillFile(text: string, file: string): Promise<SkillF
   const source = { file, positions: document.positions, code: 'skill_file_invalid', value: document.value };
   const found = parsed === null ? broken : issuesToDiagnostics(parsed.error.issues, schema, source);
   const lines = found.map(({ message, line }) => `${line === undefined ? '' : `line ${line}: `}${message}`);
-  throw new PithError('skill_file_invalid', `${file}: ${lines.join('; ')}`, { cure: 'correct it; see: docs/saved-skills.md' });
+  throw new PithError('skill_file_invalid', `${file}: ${lines.join('; ')}`, {
+    cure: 'correct it; see: docs/saved-skills.md',
+    issues:
+      parsed === null
+        ? []
+        : describeIssues(parsed.error.issues, schema, document.value).map(({ keys: path, message }) => ({ path, message })),
+  });
 }
 
 /** A skill with its defaults. Throws `skill_invalid` with all that is wrong. */
@@ -37,6 +43,6 @@ export function parsedSkill(fields: object): SavedSkill {
   const schema = savedSkillSchema();
   const parsed = schema.safeParse(fields);
   if (parsed.success) return parsed.data;
-  const found = issuesToDiagnostics(parsed.error.issues, schema, { file: '', positions: {}, code: 'skill_invalid', value: fields });
-  throw new PithError('skill_invalid', found.map(({ message }) => message).join('; '), { cure: 'correct it; nothing was saved' });
+  const issues = describeIssues(parsed.error.issues, schema, fields).map(({ keys: path, message }) => ({ path, message }));
+  throw new PithError('skill_invalid', issues.map(({ message }) => message).join('; '), { cure: 'correct it; nothing was saved', issues });
 }

@@ -30,7 +30,7 @@ export async function runSlashCommand(text: string, conversation: Conversation |
   if (conversation !== null) await command.run(conversation, rest.trim());
   else if (command.name !== 'new') {
     const message = `/${command.name} needs a conversation, and none has begun`;
-    throw new ApiError({ status: 0, code: 'usage', message, cure: 'write a message first', answer: {} });
+    throw new ApiError({ status: 0, code: 'usage', message, cure: { text: 'write a message first' }, answer: {} });
   }
   return true;
 }

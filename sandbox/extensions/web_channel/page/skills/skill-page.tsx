@@ -12,6 +12,7 @@ import { useLoaded } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
 import { Advice, Measured } from './checks.tsx';
 import { Explain } from './explain.tsx';
+import { CureView } from '../parts/cure.tsx';
 import { Findings } from './findings.tsx';
 import { History } from './history.tsx';
 import { Resources, useResource } from './resources.tsx';
@@ -67,7 +68,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
       {skill.reason !== undefined && (
         <p class="warn">
           {skill.reason}
-          {skill.cure !== undefined && <span class="muted"> — {skill.cure}</span>}
+          <CureView cure={skill.cure} />
         </p>
       )}
       <Findings findings={skill.diagnostics} />

@@ -1,3 +1,4 @@
+import type { Cure } from '../server/cure.ts';
 import { concerns } from '../server/loaded.ts';
 
 export interface Skill {
@@ -10,14 +11,14 @@ export interface Skill {
   readonly version?: string;
   readonly reason?: string;
   /** What a person does about its state. */
-  readonly cure?: string;
+  readonly cure?: Cure;
   readonly tags?: readonly string[];
 }
 
 export interface Finding {
   readonly severity: string;
   readonly message: string;
-  readonly cure?: string;
+  readonly cure?: Cure;
   readonly line?: number;
 }
 

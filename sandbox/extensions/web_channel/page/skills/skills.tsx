@@ -2,6 +2,7 @@ import { visible } from '../parts/visible.ts';
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
+import { CureView } from '../parts/cure.tsx';
 import { Lazy } from '../parts/lazy.tsx';
 import { More } from '../parts/more.tsx';
 import { address, followLink, goTo, parts } from '../router.ts';
@@ -103,7 +104,7 @@ function SkillList(): VNode {
             {skill.reason !== undefined && (
               <p class="warn">
                 {skill.reason}
-                {skill.cure !== undefined && <span class="muted"> — {skill.cure}</span>}
+                <CureView cure={skill.cure} />
               </p>
             )}
           </li>

@@ -1,0 +1,14 @@
+/** What is wrong at one place of what was sent. */
+export interface Issue {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** What to do about a problem, as the server says it. */
+export interface Cure {
+  readonly text?: string;
+  /** Of a terminal. */
+  readonly command?: string;
+  /** The request that does the same. */
+  readonly request?: { readonly method: string; readonly path: string; readonly need: 'user' | 'approve' | 'admin' };
+}
