@@ -219,12 +219,17 @@ describe('routes that commands answer', () => {
   });
 
   it('W11 what the model sees of a conversation, in parts with their tokens, is for its owner alone', async () => {
-    const api = await apiKernel([{ text: 'Hello' }]);
+    const files = {
+      'agents/helper/manifest.yaml': 'id: helper\nagent: {}\n',
+      'agents/helper/prompt.jinja2': 'For {{ user }} in {{ channel }}.',
+    };
+    const api = await apiKernel([{ text: 'Hello' }], { files });
     const [ann, bob] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'bob' })];
     const id = await api.thread(ann);
     await api.request(`/api/threads/${id}/messages`, { method: 'POST', token: ann, json: { text: 'Good day' } });
     const { json } = await api.request(`/api/threads/${id}/context?text=more`, { token: ann });
     expect(JSON.stringify(json)).toContain('Good day');
+    expect(JSON.stringify(json)).toContain('For ann in web.');
     expect(json).toMatchObject({ tokens: { parts: expect.arrayContaining([expect.objectContaining({ name: expect.any(String) })]) } });
     const place = encodeURIComponent(path.join(api.pith.sandbox, 'notes'));
     const shown = (await api.request(`/api/threads/${id}/context?text=${place}`, { token: ann })).text;
