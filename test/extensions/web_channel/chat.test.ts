@@ -483,6 +483,11 @@ describePage('the chat', () => {
     await page.getByText('the conversation that it branched from').waitFor();
     await say(page, '/new');
     await page.getByRole('heading', { name: 'What shall we do?' }).waitFor();
+    await say(page, '/compact');
+    await page.getByText('/compact needs a conversation').waitFor();
+    await page.getByRole('textbox', { name: 'Message' }).fill('');
+    await say(page, '/setup');
+    await page.getByRole('button', { name: 'Ask the servers again' }).waitFor();
     expect(api.model.requests).toHaveLength(2);
     expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]); // recipes are not there
   });

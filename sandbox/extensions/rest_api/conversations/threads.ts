@@ -17,7 +17,7 @@ import type { HttpUsers, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import { KEY_USED } from '../repeated-requests.ts';
 import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.ts';
-import type { LiveTurn, LiveTurns } from './live-turns.ts';
+import { CHANNEL_ID, type LiveTurn, type LiveTurns } from './live-turns.ts';
 import type { TurnEnds } from './turn-ends.ts';
 import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
 import type { UsedKeys } from './used-keys.ts';
@@ -115,7 +115,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
       },
       async ({ caller, params, query: { text }, signal }) => {
         const { id, agentId } = await threads.begun(params['id'] as string, caller);
-        const asked = { userId: caller.userId, signal, options: { text }, session: { threadId: id, agentId } };
+        const asked = { userId: caller.userId, signal, options: { text, channel: CHANNEL_ID }, session: { threadId: id, agentId } };
         const { values } = await command(context, 'context', {}, asked);
         return { status: 200, json: hiddenFolders(context.use(Places))(values[0] as JsonValue) };
       },

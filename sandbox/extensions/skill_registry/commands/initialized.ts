@@ -21,7 +21,7 @@ export function initializedCommands(
   }: { readonly registry: SkillRegistry; readonly search: SkillSearch; readonly writer: SkillWriter; readonly drafts: SkillDrafts },
 ): readonly Command[] {
   return [
-    ...shownBy(context, async (run) => run(registry, await registry.refresh())),
+    ...shownBy(context, async (run) => run(registry, await registry.listing())),
     validate(context),
     trust(context, registry),
     untrust(context, registry),

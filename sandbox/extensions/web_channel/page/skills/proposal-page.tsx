@@ -164,7 +164,8 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
   const [reason, setReason] = useState('');
   const [isDespite, setDespite] = useState(false);
   const isWorse = review.evaluation?.verdict === 'worse';
-  const canApprove = isWaiting(review) && review.digest !== undefined && (!isWorse || isDespite);
+  const isSerious = (review.scan ?? []).some(({ severity }) => severity === 'high');
+  const canApprove = isWaiting(review) && review.digest !== undefined && !isSerious && (!isWorse || isDespite);
   const canReject = isWaiting(review) || ['malformed', 'expired', 'superseded'].includes(review.status);
   const decide = async (what: 'approve' | 'reject', body: object): Promise<void> => {
     if (isBusy) return;
@@ -190,14 +191,20 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
   return (
     <section class="decide" aria-label="Decide">
       <Problem error={error} />
-      {isWaiting(review) && isWorse && (
+      {isWaiting(review) && isWorse && !isSerious && (
         <label>
           <input type="checkbox" checked={isDespite} onChange={({ currentTarget }) => setDespite(currentTarget.checked)} /> Although it
           breaks cases of the skill
         </label>
       )}
+      {isWaiting(review) && isSerious && (
+        <p class="bad">
+          The scan found something serious: it can only be approved in a terminal, with{' '}
+          <code>pith skills proposals approve {review.id}</code>
+        </p>
+      )}
       <div class="row">
-        {isWaiting(review) && (
+        {isWaiting(review) && !isSerious && (
           <button type="button" class="main" disabled={!canApprove || isBusy} onClick={approve}>
             Approve <kbd>y</kbd>
           </button>
