@@ -57,20 +57,26 @@ describe('routes that commands answer', () => {
       body: '\nWrite it.\n',
       tags: ['post'],
     });
-    expect((await api.request('/api/skills/search?query=write&query=letter&limit=1', { token })).json).toMatchObject([{ id: 'letters' }]);
+    expect((await api.request('/api/all-skills/search?query=write&query=letter&limit=1', { token })).json).toMatchObject([
+      { id: 'letters' },
+    ]);
     const made = await api.post('/api/skills', token, { id: 'poems', description: 'Write a poem. Use when somebody wants one.' });
     expect(made).toMatchObject({ status: 200, json: { ok: true, id: 'poems' } });
     const task = (await api.post('/api/tasks', token, { goal: ['count', 'to ten'], max_steps: 3 })).json as { readonly id: string };
     expect((await api.request(`/api/tasks/${task.id}`, { token })).json).toMatchObject({ goal: 'count to ten' });
   });
 
-  it('W12 W21 a skill is named by its source and id, whatever its name: that of another route too', async () => {
-    const names = [...new Set(COMMAND_ROUTES.flatMap(({ path }) => /^\/api\/skills\/([a-z]+)$/u.exec(path)?.[1] ?? [])), 'proposals'];
+  it('W12 W21 a skill is named by its id, or its source and id, whatever its name: that of another route too', async () => {
+    const names = [
+      ...new Set(COMMAND_ROUTES.flatMap(({ path }) => /^\/api\/(?:all-)?skills\/([a-z]+)$/u.exec(path)?.[1] ?? [])),
+      'proposals',
+    ];
     expect(names).toEqual(expect.arrayContaining(['search', 'lint', 'stats', 'suggestions', 'install']));
     const files = names.map((name) => [`skills/${name}/SKILL.md`, SKILL.replace('letters', name)]);
     const api = await apiKernel([], { only: WITH_COMMANDS, files: Object.fromEntries(files) });
     const token = await api.token({ may: 'admin' });
     for (const name of names) {
+      expect((await api.request(`/api/skills/${name}`, { token })).json).toMatchObject({ id: name, body: expect.any(String) });
       const at = `/api/skills/${encodeURIComponent(`sandbox/skills/${name}`)}`;
       expect((await api.request(at, { token })).json).toMatchObject({ id: name, source: 'sandbox/skills', body: expect.any(String) });
       for (const below of ['history', 'resources', 'explain?text=letter'])

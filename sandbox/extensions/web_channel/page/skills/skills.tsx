@@ -38,7 +38,7 @@ interface Counts {
   readonly tags: readonly Count[];
 }
 
-const COUNTS = '/api/skills/counts?all=true';
+const COUNTS = '/api/all-skills/counts?all=true';
 
 function SkillList(): VNode {
   const isAdmin = isAdministrator();
