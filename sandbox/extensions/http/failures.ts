@@ -39,13 +39,13 @@ export function failure(
   status: number,
   code: string,
   message: string,
-  more: { readonly cure?: string; readonly headers?: RouteAnswer['headers'] } = {},
+  more: Pick<Refusal, 'cure' | 'problems'> & Pick<RouteAnswer, 'headers'> = {},
 ): RouteAnswer {
-  const { cure, headers } = more;
+  const { headers, ...why } = more;
   return {
     status,
     ...(headers === undefined ? {} : { headers }),
-    json: { error: { code, message, ...(cure === undefined ? {} : { cure }) } },
+    json: { error: { code, message, ...why } },
   };
 }
 
@@ -70,10 +70,11 @@ export function failureOf(error: unknown): RouteAnswer | null {
   if (FULL.has(code)) return failure(422, 'disk_full', 'the disk is full', { cure: 'free some space and try again' });
   const status = error instanceof PithError ? statusOf(code) : null;
   if (status === null) return null;
-  const { cure, retryAfterMs } = error as PithError;
+  const { cure, problems, retryAfterMs } = error as PithError;
   const wait = status === 429 || status === 503 ? { 'retry-after': String(Math.ceil((retryAfterMs ?? 60_000) / 1000)) } : undefined;
   return failure(status, code, messageOf(error), {
     ...(cure === undefined ? {} : { cure }),
+    ...(problems === undefined ? {} : { problems }),
     ...(wait === undefined ? {} : { headers: wait }),
   });
 }

@@ -1,3 +1,4 @@
+import { fieldProblems } from '@pith/checked-yaml';
 import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, type Remote, z } from 'pith';
 import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
@@ -150,6 +151,7 @@ function checked(schema: z.ZodObject, given: unknown): Values {
   const place = issue?.path.map(String).join('.') ?? '';
   throw new PithError('request_invalid', place === '' ? (issue?.message ?? 'it is invalid') : `${place}: ${issue?.message}`, {
     cure: 'see: GET /api/openapi.json',
+    problems: fieldProblems(read.error.issues, schema, given),
   });
 }
 

@@ -13,7 +13,20 @@ const ERROR: Json = {
     error: {
       type: 'object',
       required: ['code', 'message'],
-      properties: { code: { type: 'string' }, message: { type: 'string' }, cure: { type: 'string' } },
+      properties: {
+        code: { type: 'string' },
+        message: { type: 'string' },
+        cure: { type: 'string' },
+        problems: {
+          type: 'array',
+          description: 'Fields of what was sent that are wrong; in a text that is a document: fields of the document',
+          items: {
+            type: 'object',
+            required: ['path', 'message'],
+            properties: { path: { type: 'array', items: { type: ['string', 'integer'] } }, message: { type: 'string' } },
+          },
+        },
+      },
     },
   },
 };
