@@ -13,26 +13,18 @@ export interface Diagnostic {
 /** A value that JSON represents exactly. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };
 
-/** What is wrong at one place of a value that was refused. */
-interface Issue {
-  /** From the top of that value: a document, the body of a request, inputs, or the settings of an extension. */
-  readonly path: readonly (string | number)[];
-  /** A sentence that stands alone. */
-  readonly message: string;
-}
-
 interface PithErrorOptions {
   readonly cause?: unknown;
   /** What to do about it, as an imperative without a full stop. */
   readonly cure?: string;
   /** A file, `file:line`, a settings path or an id. */
   readonly where?: string;
-  /** Each place that is wrong, where a value was refused; the message has them all in prose. */
-  readonly issues?: readonly Issue[];
   readonly retryable?: boolean;
   readonly statusCode?: number;
   /** After which a server takes requests again, as it said. */
   readonly retryAfterMs?: number;
+  /** Fields of what was given that are wrong: where, and what is wrong there, to be read beside the field. */
+  readonly problems?: readonly { readonly path: readonly (string | number)[]; readonly message: string }[] | undefined;
 }
 
 /** Misuse or a failure that its caller must see: who and what. Any error with a `code` and `retryable` is an instance, whoever threw it. */
@@ -43,25 +35,24 @@ export class PithError extends Error {
 
   readonly cure: string | undefined;
   readonly where: string | undefined;
-  /** Empty: it is not about places of a value. */
-  readonly issues: readonly Issue[];
   readonly retryable: boolean;
   readonly statusCode: number | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly problems: PithErrorOptions['problems'];
 
   constructor(
     readonly code: string,
     message: string,
-    { cause, cure, where, issues = [], retryable = false, statusCode, retryAfterMs }: PithErrorOptions = {},
+    { cause, cure, where, retryable = false, statusCode, retryAfterMs, problems }: PithErrorOptions = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'PithError';
     this.cure = cure;
     this.where = where;
-    this.issues = issues;
     this.retryable = retryable;
     this.statusCode = statusCode;
     this.retryAfterMs = retryAfterMs;
+    this.problems = problems;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

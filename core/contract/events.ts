@@ -66,6 +66,8 @@ export interface TopicMap extends DurableTopicMap {
   };
   /** What a service offers now, in one line for the person who started it, such as its address. */
   'service.ready': { readonly extensionId: string; readonly text: string };
+  /** A service cannot offer what it is for; its failure follows. It ends a `pith serve` to which it was not ready before. */
+  'service.refused': { readonly extensionId: string };
   /** People can be reached through this extension now, so waiting messages are delivered. */
   'channel.opened': { readonly extensionId: string };
 }
@@ -76,7 +78,7 @@ type Publisher = { readonly durable: boolean; readonly by: 'kernel' | 'itself' |
 export const TopicMap: Readonly<Record<keyof TopicMap, Publisher>> = {
   ...publishedBy('kernel', false, ['extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped']),
   ...publishedBy('kernel', false, ['problem.found', 'agent.changed', 'turn.started', 'turn.ended', 'tool.called', 'thread.compacted']),
-  ...publishedBy('itself', false, ['provider.changed', 'tool.progressed', 'service.ready', 'channel.opened']),
+  ...publishedBy('itself', false, ['provider.changed', 'tool.progressed', 'service.ready', 'service.refused', 'channel.opened']),
   ...publishedBy('kernel', true, ['user.message', 'approval.requested', 'approval.answered']),
   ...publishedBy('declared', true, ['schedule.due', 'notify']),
 };

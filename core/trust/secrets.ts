@@ -151,7 +151,7 @@ export function createSecrets(
         ...data,
         cure: data.cure && secrets.redact(data.cure),
         where: data.where && secrets.redact(data.where),
-        issues: data.issues?.map(({ path, message }) => ({ path, message: secrets.redact(message) })),
+        problems: data.problems?.map(({ path, message }) => ({ path, message: secrets.redact(message) })),
       });
     },
   };

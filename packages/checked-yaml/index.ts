@@ -3,14 +3,14 @@ import type { YamlDocument, YamlOptions } from './yaml-document.ts';
 export {
   asIgnored,
   describe,
-  describeIssues,
+  fieldProblems,
   issuesToDiagnostics,
   knownKeys,
   pathText,
   saidIgnored,
   unknownKey,
   unreadKeys,
-  type DescribedIssue,
+  type FieldProblem,
   type Finding,
 } from './findings.ts';
 export { isNote, parseLeniently } from './lenient-parse.ts';

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Declaration, ExtensionConfig } from '../../declarations/index.ts';
 import type { Diagnostic, JsonValue, PithError } from '../../contract/index.ts';
 import { Problem } from '../records/failures.ts';
-import { describeIssues, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';
+import { describe, fieldProblems, knownKeys, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 
 /** What the owner of a key under `agent:` says of a value; `usable`: that without what is wrong in it. */
@@ -23,7 +23,9 @@ export interface CheckedConfig {
 export function checkConfig(schema: unknown, effective: ExtensionConfig, file: string): void {
   if (!isSchema(schema)) return;
   const { success, error } = schema.safeParse(effective.config);
-  if (!success) throw invalid(findingsOf(error.issues, schema, effective), file);
+  if (success) return;
+  const problems = fieldProblems(error.issues, schema, effective.config);
+  throw invalid(findingsOf(error.issues, schema, effective), file, problems);
 }
 
 /** The configuration as the class's schema parses it, without what the schema refuses. Throws `config_invalid` where that cannot be left out. */
@@ -37,16 +39,16 @@ export function usableConfig(schema: unknown, effective: ExtensionConfig, { file
   return { config: data as CheckedConfig['config'], slips };
 }
 
-type Located = Place & PithError['issues'][number];
+type Located = Place & { readonly message: string };
 
 function findingsOf(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, effective: ExtensionConfig): readonly Located[] {
-  return describeIssues(issues, schema, effective.config).map(({ keys, path, message }) => {
+  return describeIssues(issues, schema, effective.config).map(({ path, message }) => {
     const place = placeOf(effective.where(path));
     const [above, name] = [place.name.replace(/\.?[^.]*$/u, ''), pathText([place.name])];
     const whole = message.startsWith('unknown key ')
       ? withHint(message.replace(/^unknown key '[^']*'(?! in )/u, `$& in '${above}'`), path, effective.claimedElsewhere)
       : message.replace(`'${pathText([path])}'`, `'${name}'`);
-    return { ...place, path: keys, message: whole };
+    return { ...place, message: whole };
   });
 }
 
@@ -58,14 +60,14 @@ function withHint(message: string, path: string, claimedElsewhere: readonly stri
   return message.includes('(did you mean') ? message : message + didYouMean(path, claimedElsewhere);
 }
 
-function invalid(findings: readonly Located[], file: string): Problem {
+function invalid(findings: readonly Located[], file: string, problems?: PithError['problems']): Problem {
   const [first] = findings;
   // The failure itself names the first place; the message has the others.
   const texts = findings.map(({ place, message }) => `${place === first?.place ? '' : place}${message}`);
   return new Problem('validate', 'config_invalid', texts.join('; '), {
     file: first?.file ?? file,
     line: first?.line,
-    issues: findings.map(({ path, message }) => ({ path, message })),
+    problems,
     cure:
       first?.file !== undefined
         ? 'correct it there'
@@ -89,6 +91,27 @@ function placeOf(where: string): Place {
   return file === undefined || name === undefined
     ? { place: '', name: where }
     : { place: `${file}:${line} `, name, file, line: Number(line) };
+}
+
+export interface Finding {
+  readonly path: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** One sentence a finding, with the path below `root`; unknown keys name the nearest known ones. */
+export function describeIssues(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, value: unknown, root = ''): readonly Finding[] {
+  return issues.flatMap((issue): Finding[] => {
+    const path = [root, ...issue.path.map(String)].filter((part) => part !== '').join('.');
+    if (issue.code !== 'unrecognized_keys') return [{ path, code: issue.code, message: describe(issue, value, root) }];
+    const known = knownKeys(schema, issue.path);
+    const below = path === '' ? '' : `${path}.`;
+    return issue.keys.map((key) => ({
+      path: `${below}${key}`,
+      code: issue.code,
+      message: `unknown key '${key}'${path === '' ? '' : ` in '${pathText([path])}'`}${didYouMean(key, known)}`,
+    }));
+  });
 }
 
 /** For a form. null: it is no schema. */

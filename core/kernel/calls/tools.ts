@@ -13,8 +13,7 @@ import {
 import { knownKeys, pathText, unreadKeys } from '@pith/checked-yaml';
 import { printableLine, slipsOf, withCure } from '@pith/plain-text';
 import { FAULTS, Problem } from '../records/failures.ts';
-import { describeIssues } from '@pith/checked-yaml';
-import { isSchema } from './schemas.ts';
+import { describeIssues, isSchema } from './schemas.ts';
 import { isPlainMap } from '@pith/plain-data';
 import type { z } from 'zod';
 import { checkedImages } from './images.ts';

@@ -1,7 +1,7 @@
+import { fieldProblems } from '@pith/checked-yaml';
 import { PithError, type JsonValue, type SettingsChange } from '../../contract/index.ts';
 import { loadSettingsSchema } from '../../declarations/index.ts';
-import { describeIssues } from '@pith/checked-yaml';
-import { jsonSchemaOf } from '../calls/schemas.ts';
+import { describeIssues, jsonSchemaOf } from '../calls/schemas.ts';
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
 import { didYouMean, printableLine } from '@pith/plain-text';
 
@@ -33,6 +33,7 @@ export async function checkKernelChanges(changes: SettingsChange): Promise<void>
     if (!known.includes(first))
       throw new PithError('config_invalid', `there is no setting '${printableLine(first, 80)}'${didYouMean(first, known)}`, {
         cure: 'see: pith settings',
+        problems: [{ path: keys, message: 'is unknown' }],
       });
     if (CHANGEABLE.includes(first) && !keys.includes('') && !keys.includes('__proto__')) continue;
     throw new PithError('not_allowed', `'${dotted}' cannot be set by command`, {
@@ -42,8 +43,11 @@ export async function checkKernelChanges(changes: SettingsChange): Promise<void>
   const given = nested(changes);
   const { error } = schema.safeParse(given);
   if (error === undefined) return;
-  const issues = describeIssues(error.issues, schema, given).map(({ keys, message }) => ({ path: keys, message }));
-  throw new PithError('config_invalid', issues.map(({ message }) => message).join('; '), { cure: 'give another value', issues });
+  const messages = describeIssues(error.issues, schema, given).map(({ message }) => message);
+  throw new PithError('config_invalid', messages.join('; '), {
+    cure: 'give another value',
+    problems: fieldProblems(error.issues, schema, given),
+  });
 }
 
 /** What is taken out is not checked. */

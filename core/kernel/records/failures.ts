@@ -89,7 +89,7 @@ export class Problem extends PithError {
     phase: Phase,
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; cure?: string; issues?: PithError['issues']; file?: string; line?: number } = {},
+    options: { cause?: unknown; cure?: string; file?: string; line?: number; problems?: PithError['problems'] } = {},
   ) {
     super(code, message, options);
     this.phase = phase;
@@ -111,7 +111,7 @@ export function readable(thrown: unknown): unknown {
 }
 
 /** What others read of an error. */
-const READ = ['name', 'message', 'stack', 'cause', 'code', 'cure', 'where', 'issues', 'retryable', 'statusCode', 'retryAfterMs'];
+const READ = ['name', 'message', 'stack', 'cause', 'code', 'cure', 'where', 'retryable', 'statusCode', 'retryAfterMs', 'problems'];
 
 /** `error` as a problem of `phase`; one that is a problem already keeps its own phase. */
 export function problemOf(thrown: unknown, phase: Phase, code: ErrorCode): Problem {
@@ -120,11 +120,7 @@ export function problemOf(thrown: unknown, phase: Phase, code: ErrorCode): Probl
   const own = codeOf(error, code);
   const known = error instanceof PithError ? (own as ErrorCode) : code;
   const at = placeOfError(error);
-  return new Problem(phase, known, messageOf(error), {
-    cause: error,
-    ...(error instanceof PithError && { cure: error.cure, issues: error.issues }),
-    ...at,
-  });
+  return new Problem(phase, known, messageOf(error), { cause: error, cure: error instanceof PithError ? error.cure : undefined, ...at });
 }
 
 /** The innermost place in an error's stack that lies in the bundle of an extension, as file and line of its source; empty when there is none. */

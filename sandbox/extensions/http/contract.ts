@@ -21,8 +21,8 @@ export interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly cure?: string;
-  /** Each place of the body or the query that is wrong. */
-  readonly issues?: PithError['issues'];
+  /** As of `PithError`. */
+  readonly problems?: PithError['problems'];
 }
 
 /** A route as data. */
@@ -41,7 +41,7 @@ export interface Route {
   readonly upload?: readonly string[];
   /** The limit of a body; default 256 KiB. A longer one is answered 413. */
   readonly mostBytes?: number;
-  /** The body of an answer by which the listener refuses a request; default `{error: {code, message, issues?, cure?: {text?, command?}}}`. */
+  /** The body of an answer by which the listener refuses a request; default `{error: {code, message, cure?: {text?, command?}, problems?}}`. */
   refused?(why: Refusal): JsonValue;
   /** Other servers call it, so neither Origin nor the type of its body is checked; `public` only. The request has `bytes`. */
   readonly fromServers?: true;

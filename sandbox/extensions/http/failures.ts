@@ -45,18 +45,16 @@ export function failure(
   status: number,
   code: string,
   message: string,
-  more: Pick<Refusal, 'cure' | 'issues'> & { readonly headers?: RouteAnswer['headers'] } = {},
+  more: Pick<Refusal, 'cure' | 'problems'> & Pick<RouteAnswer, 'headers'> = {},
 ): Refused {
-  const { cure, issues = [], headers } = more;
-  const data = {
-    ...(issues.length === 0 ? {} : { issues: issues.map(({ path, message: what }) => ({ path, message: what })) }),
-    ...(cure === undefined ? {} : { cure: { ...cureParts(cure) } }),
-  };
+  const { headers, ...details } = more;
+  const { cure, ...rest } = details;
+  const data = { ...rest, ...(cure === undefined ? {} : { cure: { ...cureParts(cure) } }) };
   return {
     status,
     ...(headers === undefined ? {} : { headers }),
     json: { error: { code, message, ...data } },
-    why: { status, code, message, ...(cure === undefined ? {} : { cure }), ...(issues.length === 0 ? {} : { issues }) },
+    why: { status, code, message, ...details },
   };
 }
 
@@ -79,13 +77,13 @@ export function failureOf(error: unknown): Refused | null {
   if (FULL.has(code)) return failure(422, 'disk_full', 'the disk is full', { cure: 'free some space and try again' });
   const found = error instanceof PithError ? statusOf(code) : null;
   if (found === null) return null;
-  const { cure, issues, retryAfterMs } = error as PithError;
-  const isOfBody = (found === 404 || found === 422) && issues.length > 0; // what was sent names something unknown, not the address
-  const status = isOfBody ? 400 : found;
+  const { cure, problems, retryAfterMs } = error as PithError;
+  const isOfFields = (found === 404 || found === 422) && problems !== undefined; // what was sent names something unknown, not the address
+  const status = isOfFields ? 400 : found;
   const wait = status === 429 || status === 503 ? { 'retry-after': String(Math.ceil((retryAfterMs ?? 60_000) / 1000)) } : undefined;
   return failure(status, code, messageOf(error), {
-    issues,
     ...(cure === undefined ? {} : { cure }),
+    ...(problems === undefined ? {} : { problems }),
     ...(wait === undefined ? {} : { headers: wait }),
   });
 }

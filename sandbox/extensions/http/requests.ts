@@ -1,5 +1,6 @@
 import { underTraceparent } from '@pith/genai-spans';
 import { isWithin } from '@pith/address-ranges';
+import { fieldProblems } from '@pith/checked-yaml';
 import { isBounded, keepNewest, sha256 } from '@pith/plain-data';
 import { messageOf, type Clock, type Logger } from 'pith';
 import { hasBody, type Incoming, readBody } from './body.ts';
@@ -314,9 +315,5 @@ function checked(schema: Route['body'], value: unknown, what: 'body' | 'query'):
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return { value: data };
   const places = error.issues.slice(0, 3).map(({ path, message }) => `${[what, ...path.map(String)].join('.')}: ${message}`);
-  const issues = error.issues.map(({ path, message }) => ({
-    path: path.map((part) => (typeof part === 'number' ? part : String(part))),
-    message,
-  }));
-  return failure(400, `${what}_invalid`, places.join('; '), { issues });
+  return failure(400, `${what}_invalid`, places.join('; '), { problems: fieldProblems(error.issues, schema, value) });
 }

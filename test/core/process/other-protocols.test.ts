@@ -60,10 +60,10 @@ describe('other protocols across processes', () => {
     expect(sent).toEqual(['in t1 with main']);
   });
 
-  it('K5: what a command throws keeps its code, cure and issues', async () => {
+  it('K5: what a command throws keeps its code, its cure and the fields that are wrong', async () => {
     const test = await mine(
       { provides: ['command'], commands: [{ path: 'mine' }] },
-      `getCommands() { return [{ path: 'mine', description: 'd', run: async () => { throw new PithError('usage', 'no', { cure: 'say yes', retryAfterMs: 9, issues: [{ path: ['a', 0], message: 'is odd' }] }); } }]; }`,
+      `getCommands() { return [{ path: 'mine', description: 'd', run: async () => { throw new PithError('usage', 'no', { cure: 'say yes', retryAfterMs: 9, problems: [{ path: ['a', 0], message: 'is no' }, 'odd'] }); } }]; }`,
     );
     const [command] = await test.kernel.host.providers.commands.of('mine');
     const run = command?.run({ arguments: {}, options: {} }, terminal([], []).io, new AbortController().signal);
@@ -72,7 +72,7 @@ describe('other protocols across processes', () => {
       message: 'no',
       cure: 'say yes',
       retryAfterMs: 9,
-      issues: [{ path: ['a', 0], message: 'is odd' }],
+      problems: [{ path: ['a', 0], message: 'is no' }],
     });
   });
 

@@ -56,7 +56,7 @@ describe('inputs', () => {
 
   it('M31 names are unique and of few letters', () => {
     expect(inputSchemaProblems([field({ name: 'a' }), field({ name: 'a' })])).toEqual([
-      { path: [1, 'name'], message: "input 'a' is there twice" },
+      { path: ['input_schema', 1, 'name'], message: "input 'a' is there twice" },
     ]);
     const names = ['a', 'a_1', 'A', '1a', '_a', 'a'.repeat(32), 'a'.repeat(33), 'a-b'];
     const valid = names.filter((name) => savedSkillSchema().shape.input_schema.safeParse([{ name }]).success);

@@ -91,9 +91,9 @@ describePage('saved skills on the page', () => {
     await page.getByLabel('count').fill('many');
     await page.getByLabel('site').fill('nowhere');
     await page.getByRole('button', { name: 'Run', exact: true }).press('Enter');
-    await page.getByText("'title' is missing").waitFor();
-    await page.getByText("input 'count': 'many' is not a whole number").waitFor();
-    await page.getByText("input 'site': 'nowhere' is not an http(s) address").waitFor();
+    await page.getByText('title is missing').waitFor();
+    await page.getByText("count 'many' is not a whole number").waitFor();
+    await page.getByText("site 'nowhere' is not an http(s) address").waitFor();
     const wrong = await page.locator('[aria-invalid="true"]').evaluateAll((boxes) => boxes.map((box) => box.getAttribute('name')));
     expect(wrong).toEqual(['title', 'count', 'site']);
     expect(await violations(page)).toEqual([]);

@@ -1,5 +1,5 @@
+import { fieldProblems } from '@pith/checked-yaml';
 import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, type Remote, z } from 'pith';
-import { describeIssues } from '@pith/checked-yaml';
 import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
 import type { Caller, HttpUsers, Route, RouteAnswer } from 'pith/http';
@@ -153,7 +153,7 @@ function checked(schema: z.ZodObject, given: unknown): Values {
   const place = issue?.path.map(String).join('.') ?? '';
   throw new PithError('request_invalid', place === '' ? (issue?.message ?? 'it is invalid') : `${place}: ${issue?.message}`, {
     cure: 'see: GET /api/openapi.json',
-    issues: describeIssues(read.error.issues, schema, given).map(({ keys, message }) => ({ path: keys, message })),
+    problems: fieldProblems(read.error.issues, schema, given),
   });
 }
 

@@ -10,13 +10,13 @@ export interface Cure extends CureParts {
 }
 
 /** The body of a refusal below `/api`. */
-export function refusedWith({ code, message, issues, cure }: Omit<Refusal, 'status'>): { readonly error: JsonValue } {
+export function refusedWith({ code, message, problems, cure }: Omit<Refusal, 'status'>): { readonly error: JsonValue } {
   return {
     error: {
       code,
       message,
-      ...(issues === undefined ? {} : { issues: issues.map((issue) => ({ ...issue })) }),
       ...(cure === undefined ? {} : { cure: cureOf(cure) as JsonValue }),
+      ...(problems === undefined ? {} : { problems: problems.map((problem) => ({ ...problem })) }),
     },
   };
 }

@@ -8,7 +8,7 @@ type Json = Readonly<Record<string, JsonValue>>;
 
 const TEXT: Json = { type: 'string' };
 
-const ISSUE: Json = {
+const PROBLEM: Json = {
   type: 'object',
   required: ['path', 'message'],
   properties: { path: { type: 'array', items: { type: ['string', 'integer'] } }, message: TEXT },
@@ -39,8 +39,12 @@ const ERROR: Json = {
       properties: {
         code: TEXT,
         message: { type: 'string', description: 'All that is wrong, for people' },
-        issues: { type: 'array', description: 'Each place of what was sent that is wrong', items: ISSUE },
         cure: CURE,
+        problems: {
+          type: 'array',
+          description: 'Fields of what was sent that are wrong; in a text that is a document: fields of the document',
+          items: PROBLEM,
+        },
       },
     },
   },

@@ -78,22 +78,26 @@ function shown(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** What is wrong with a skill's inputs, with its place in them; empty when nothing is. */
-export function inputSchemaProblems(fields: readonly InputField[]): PithError['issues'] {
+/** What is wrong with a field of a skill. */
+export interface WrongField {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** What is wrong with a skill's inputs; empty when nothing is. */
+export function inputSchemaProblems(fields: readonly InputField[]): readonly WrongField[] {
   const names = fields.map(({ name }) => name);
-  const twice = names.filter((name, index) => names.indexOf(name) !== index);
-  return [
-    ...[...new Set(twice)].map((name) => ({ path: [names.lastIndexOf(name), 'name'], message: `input '${name}' is there twice` })),
-    ...fields.flatMap((field, at) => {
-      const choices = field.choices.flatMap((choice) => {
-        const read = coerce(field.type, choice);
-        return 'problem' in read ? [{ path: [at, 'choices'], message: `choice of input '${field.name}' ${read.problem}` }] : [];
-      });
-      if (choices.length > 0 || field.default === null) return choices;
-      const read = checked(field, field.default);
-      return 'problem' in read ? [{ path: [at, 'default'], message: `default of input '${field.name}' ${read.problem}` }] : [];
-    }),
-  ];
+  const at = (index: number, key: keyof InputField, message: string): WrongField => ({ path: ['input_schema', index, key], message });
+  return fields.flatMap((field, index) => {
+    const twice = names.indexOf(field.name) === index ? [] : [at(index, 'name', `input '${field.name}' is there twice`)];
+    const choices = field.choices.flatMap((choice) => {
+      const read = coerce(field.type, choice);
+      return 'problem' in read ? [at(index, 'choices', `choice of input '${field.name}' ${read.problem}`)] : [];
+    });
+    if (choices.length > 0 || field.default === null) return [...twice, ...choices];
+    const read = checked(field, field.default);
+    return 'problem' in read ? [...twice, at(index, 'default', `default of input '${field.name}' ${read.problem}`)] : twice;
+  });
 }
 
 function checked(field: InputField, given: JsonValue): Coerced {
@@ -120,33 +124,39 @@ export function withoutNamesOfHost(given: GivenInputs): GivenInputs {
 /** The same typed values, whoever asks and however. Throws `input_invalid` with all that is missing or wrong. */
 export function readInputs(fields: readonly InputField[], given: GivenInputs): Inputs {
   const inputs = new Map<string, InputValue>();
-  const unknown: PithError['issues'][number][] = [];
-  const wrong: PithError['issues'][number][] = [];
+  const problems: string[] = [];
   const missing: string[] = [];
+  const wrong: WrongField[] = [];
   const names = fields.map(({ name }) => name);
-  for (const name of Object.keys(given))
-    if (!name.startsWith('__') && !names.includes(name))
-      unknown.push({ path: [name], message: `there is no input '${shown(name)}'${didYouMean(name, names)}` });
+  for (const name of Object.keys(given)) {
+    if (name.startsWith('__') || names.includes(name)) continue;
+    problems.push(`there is no input '${shown(name)}'${didYouMean(name, names)}`);
+    wrong.push({ path: [name], message: `is unknown${didYouMean(name, names)}` });
+  }
   for (const field of fields) {
     const own = Object.hasOwn(given, field.name) ? given[field.name] : undefined;
     const said = own === undefined || own === null ? field.default : own;
     if (said === null) {
-      if (field.required) missing.push(field.name);
+      if (!field.required) continue;
+      missing.push(field.name);
+      wrong.push({ path: [field.name], message: 'is missing' });
       continue;
     }
     const read = checked(field, said);
-    if ('problem' in read) wrong.push({ path: [field.name], message: `input '${field.name}': ${read.problem}` });
-    else inputs.set(field.name, read.value);
+    if ('value' in read) {
+      inputs.set(field.name, read.value);
+      continue;
+    }
+    problems.push(`input '${field.name}': ${read.problem}`);
+    wrong.push({ path: [field.name], message: read.problem });
   }
-  const issues = [...missing.map((name) => ({ path: [name], message: `'${name}' is missing` })), ...unknown, ...wrong];
-  if (issues.length > 0) {
-    const absent = `${missing.map((name) => `'${name}'`).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`;
-    const texts = [...(missing.length === 0 ? [] : [absent]), ...[...unknown, ...wrong].map(({ message }) => message)];
-    throw new PithError('input_invalid', texts.join('; '), {
+  if (missing.length > 0)
+    problems.unshift(`${missing.map((name) => `'${name}'`).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`);
+  if (problems.length > 0)
+    throw new PithError('input_invalid', problems.join('; '), {
       cure: fields.length === 0 ? 'leave inputs out' : `give: ${usageOf(fields)}`,
-      issues,
+      problems: wrong,
     });
-  }
   return Object.fromEntries(inputs);
 }
 

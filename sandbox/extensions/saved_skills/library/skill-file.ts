@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, PithError } from 'pith';
-import { describeIssues, issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
+import { fieldProblems, issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
 import { skillFileSchema, type SkillFile, savedSkillSchema, type SavedSkill } from '../domain/saved-skill.ts';
 
 export const MOST_BYTES = 256 * 1024;
@@ -31,10 +31,7 @@ export async function parseSkillFile(text: string, file: string): Promise<SkillF
   const lines = found.map(({ message, line }) => `${line === undefined ? '' : `line ${line}: `}${message}`);
   throw new PithError('skill_file_invalid', `${file}: ${lines.join('; ')}`, {
     cure: 'correct it; see: docs/saved-skills.md',
-    issues:
-      parsed === null
-        ? []
-        : describeIssues(parsed.error.issues, schema, document.value).map(({ keys: path, message }) => ({ path, message })),
+    ...(parsed === null ? {} : { problems: fieldProblems(parsed.error.issues, schema, document.value) }),
   });
 }
 
@@ -43,6 +40,9 @@ export function parsedSkill(fields: object): SavedSkill {
   const schema = savedSkillSchema();
   const parsed = schema.safeParse(fields);
   if (parsed.success) return parsed.data;
-  const issues = describeIssues(parsed.error.issues, schema, fields).map(({ keys: path, message }) => ({ path, message }));
-  throw new PithError('skill_invalid', issues.map(({ message }) => message).join('; '), { cure: 'correct it; nothing was saved', issues });
+  const found = issuesToDiagnostics(parsed.error.issues, schema, { file: '', positions: {}, code: 'skill_invalid', value: fields });
+  throw new PithError('skill_invalid', found.map(({ message }) => message).join('; '), {
+    cure: 'correct it; nothing was saved',
+    problems: fieldProblems(parsed.error.issues, schema, fields),
+  });
 }

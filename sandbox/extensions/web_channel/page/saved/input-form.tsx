@@ -22,7 +22,7 @@ export function InputForm({ fields, run }: InputFormProps): VNode {
     });
     void attempt(() => run(Object.fromEntries(inputs)));
   };
-  const problems = new Map(fields.map(({ name }) => [name, error?.issues.find(({ path: [first] }) => first === name)?.message ?? null]));
+  const problems = new Map(fields.map(({ name }) => [name, error === null ? null : problemOf(name, error.message)]));
   const isPlaced = [...problems.values()].some((problem) => problem !== null);
   return (
     <form class="inputs" noValidate onSubmit={submit}>
@@ -40,6 +40,15 @@ export function InputForm({ fields, run }: InputFormProps): VNode {
       </div>
     </form>
   );
+}
+
+/** What the server says of one input, of all that it refuses. */
+function problemOf(name: string, message: string): string | null {
+  const [, missing = ''] = /(?:^|; )((?:'\w+'(?:, )?)+) (?:is|are) missing/u.exec(message) ?? [];
+  if (missing.split(', ').includes(`'${name}'`)) return 'is missing';
+  const [, problem = null] =
+    new RegExp(`(?:^|; )input '${name}': (.*?)(?=; input '\\w+': |; there is no input |$)`, 'u').exec(message) ?? [];
+  return problem;
 }
 
 function FieldView({ field, problem }: { readonly field: InputField; readonly problem: string | null }): VNode {
@@ -64,7 +73,11 @@ function FieldView({ field, problem }: { readonly field: InputField; readonly pr
         <Box shared={shared} field={field} />
       )}
       <span id={`about-${name}`} class="muted">
-        {problem !== null && <strong class="bad">{problem} </strong>}
+        {problem !== null && (
+          <strong class="bad">
+            {name} {problem}{' '}
+          </strong>
+        )}
         {description}
       </span>
     </p>

@@ -1,4 +1,4 @@
-import type { Cure, Issue } from './cure.ts';
+import type { Cure } from './cure.ts';
 import { connection, eventsIn } from './events.ts';
 import { pageValue, person } from './session.ts';
 
@@ -14,8 +14,6 @@ interface Said {
   readonly code: string;
   readonly message: string;
   readonly cure: Cure | null;
-  /** Each place of what was sent that is wrong. */
-  readonly issues?: readonly Issue[];
   /** All that was answered. */
   readonly answer: Readonly<Record<string, unknown>>;
 }
@@ -25,15 +23,13 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly cure: Cure | null;
-  readonly issues: readonly Issue[];
   readonly answer: Said['answer'];
 
-  constructor({ status, code, message, cure, issues = [], answer }: Said) {
+  constructor({ status, code, message, cure, answer }: Said) {
     super(message);
     this.status = status;
     this.code = code;
     this.cure = cure;
-    this.issues = issues;
     this.answer = answer;
   }
 }
@@ -128,8 +124,8 @@ async function refusalOf(answer: Response): Promise<ApiError> {
   if (answer.status === 401) person.value = null;
   const said = await valueOf<Readonly<Record<string, unknown>>>(answer).catch(() => ({})); // of a proxy, perhaps
   const error = answer.status === 412 ? CHANGED : ((said as { readonly error?: Partial<Said> }).error ?? {});
-  const { code = 'failed', message = answer.statusText, cure = null, issues = [] } = error as Partial<Said>;
-  return new ApiError({ status: answer.status, code, message, cure, issues, answer: said });
+  const { code = 'failed', message = answer.statusText, cure = null } = error as Partial<Said>;
+  return new ApiError({ status: answer.status, code, message, cure, answer: said });
 }
 
 const CHANGED = {

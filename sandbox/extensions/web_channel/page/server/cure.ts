@@ -1,9 +1,3 @@
-/** What is wrong at one place of what was sent. */
-export interface Issue {
-  readonly path: readonly (string | number)[];
-  readonly message: string;
-}
-
 /** What to do about a problem, as the server says it. */
 export interface Cure {
   readonly text?: string;

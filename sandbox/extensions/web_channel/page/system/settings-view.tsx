@@ -34,7 +34,7 @@ export function SettingsView({ extension }: SettingsProps): VNode {
     error.value = null;
     said.value = '';
     try {
-      const values = changed.map((field) => `${field.key}=${jsonIn(field, typed.value[field.key] ?? '')}`);
+      const values = changed.map((field) => `${field.key}=${jsonIn(field, typed.value[field.key] ?? '', above)}`);
       if (values.length === 0) return void (said.value = 'Nothing was changed.');
       const { written } = await ask<{ readonly written: string }>('PATCH', path, { values }, base.tag);
       await loading[1]();
@@ -45,8 +45,8 @@ export function SettingsView({ extension }: SettingsProps): VNode {
       error.value = wrong;
     }
   };
-  const problems = new Map(fields.map(({ key }) => [key, problemOf(key, error.value)]));
-  const isPlaced = [...problems.values()].some((problem) => problem !== '');
+  const message = error.value?.message ?? '';
+  const wrong = fields.filter(({ key }) => message.includes(`${above}${key}'`) || message.includes(`${above}${key}[`));
   return (
     <form class="inputs settings" onSubmit={(event) => void save(event)}>
       {form.schema === null && <p class="muted">It runs in a process of its own: its settings are checked there when they are saved.</p>}
@@ -55,11 +55,11 @@ export function SettingsView({ extension }: SettingsProps): VNode {
           key={field.key}
           field={field}
           text={typed.value[field.key] ?? textOf(field, field.value)}
-          error={problems.get(field.key) ?? ''}
+          error={wrong.includes(field) ? message : ''}
           set={(text) => (typed.value = { ...typed.value, [field.key]: text })}
         />
       ))}
-      {!isPlaced && <Refused error={error.value} takeTheirs={() => void takeTheirs()} />}
+      {wrong.length === 0 && <Refused error={error.value} takeTheirs={() => void takeTheirs()} />}
       <div class="row decide">
         <button type="submit" class="main">
           Save
@@ -71,25 +71,12 @@ export function SettingsView({ extension }: SettingsProps): VNode {
   );
 }
 
-/** What is wrong at this key or in it; empty: nothing. */
-function problemOf(key: string, error: ApiError | null): string {
-  const issues = error?.issues.filter(({ path }) => `${path.join('.')}.`.startsWith(`${key}.`)) ?? [];
-  return issues.map(({ message }) => message).join('; ');
-}
-
-function jsonIn(field: Field, text: string): string {
+function jsonIn(field: Field, text: string, above: string): string {
   try {
     return jsonOf(field, text);
   } catch {
-    const message = `'${field.key}' must be JSON`; // the server would take it for a text
-    throw new ApiError({
-      status: 400,
-      code: 'config_invalid',
-      message,
-      cure: null,
-      issues: [{ path: field.key.split('.'), message }],
-      answer: {},
-    });
+    const message = `'${above}${field.key}' must be JSON`; // the server would take it for a text
+    throw new ApiError({ status: 400, code: 'config_invalid', message, cure: null, answer: {} });
   }
 }
 
