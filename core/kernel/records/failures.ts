@@ -89,7 +89,7 @@ export class Problem extends PithError {
     phase: Phase,
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; cure?: string; file?: string; line?: number } = {},
+    options: { cause?: unknown; cure?: string; file?: string; line?: number; problems?: PithError['problems'] } = {},
   ) {
     super(code, message, options);
     this.phase = phase;
