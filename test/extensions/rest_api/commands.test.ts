@@ -130,11 +130,12 @@ describe('routes that commands answer', () => {
       const answer = await set(value);
       expect([value.slice(0, 50), answer]).toMatchObject([
         value.slice(0, 50),
-        { status: 400, json: { error: { code: 'config_invalid' } } },
+        { status: 400, json: { error: { code: 'config_invalid', problems: [{ path: ['default_agent'] }] } } },
       ]);
       expect(answer.text).toContain(said);
       expect(answer.text.length).toBeLessThan(1000);
     }
+    expect((await set('effort=huge')).json).toMatchObject({ error: { code: 'config_invalid', problems: [{ path: ['effort'] }] } });
     expect(readFileSync(file, 'utf8')).toBe(before);
     expect((await set('default_agent=helper')).status).toBe(200);
     rmSync(file);

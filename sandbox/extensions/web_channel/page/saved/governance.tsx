@@ -4,9 +4,9 @@ import { useAttempt } from '../parts/attempt.ts';
 import { type ChangeMethod, confirmed } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { goTo } from '../router.ts';
-import type { Loading } from '../server/loaded.ts';
+import { never, useLoaded, type Loading } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
-import { referenceOf, type WholeSavedSkill } from './saved-skill.ts';
+import { referenceOf, type SavedSkill, type WholeSavedSkill } from './saved-skill.ts';
 
 export interface OfSavedSkill {
   readonly skill: WholeSavedSkill;
@@ -97,7 +97,8 @@ export function Governance({ skill, change, loading: [, again] }: OfSavedSkill):
         {skill.successor === null ? (
           <>
             <label for="by">Retire it in favour of</label>
-            <input id="by" name="by" required placeholder="an agent, or owner/name" />
+            <input id="by" name="by" required placeholder="an agent, or owner/name" list="successors" autocomplete="off" />
+            <Successors of={skill} />
             <button type="submit" disabled={isBusy}>
               Retire
             </button>
@@ -114,6 +115,23 @@ export function Governance({ skill, change, loading: [, again] }: OfSavedSkill):
         )}
       </form>
     </div>
+  );
+}
+
+/** Agents and saved skills that may take its place. */
+function Successors({ of }: { readonly of: SavedSkill }): VNode {
+  const [agents] = useLoaded<readonly { readonly id: string }[]>('/api/agents', never);
+  const [others] = useLoaded<{ readonly saved: readonly SavedSkill[] }>('/api/saved?limit=200', never);
+  const names = [
+    ...(agents.value.value ?? []).map(({ id }) => id),
+    ...(others.value.value?.saved ?? []).filter(({ id }) => id !== of.id).map(referenceOf),
+  ];
+  return (
+    <datalist id="successors">
+      {names.map((name) => (
+        <option key={name} value={name} />
+      ))}
+    </datalist>
   );
 }
 

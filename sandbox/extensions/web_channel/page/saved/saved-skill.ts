@@ -20,7 +20,9 @@ export interface InputField {
   readonly choices: readonly string[];
 }
 
+/** A skill as the server shows it: with each key of its document. */
 export interface SavedSkill {
+  readonly [key: string]: unknown;
   readonly id: string;
   readonly owner_id: string | null;
   readonly name: string;
