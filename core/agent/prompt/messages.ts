@@ -37,6 +37,17 @@ const MOST_ATTACHED = 20;
 /** Characters of one text. */
 const MOST_ATTACHED_TEXT = 2 * 1024 * 1024;
 
+/** Characters of a message. */
+const MOST_TEXT = 1024 * 1024;
+
+/** Throws `usage` for a text that is too long. */
+export function checkedText(text: string): string {
+  if (text.length <= MOST_TEXT) return text;
+  throw new PithError('usage', `the message has ${text.length} characters: at most ${MOST_TEXT} are sent`, {
+    cure: 'send its parts one by one, or put it into a file that the agent reads',
+  });
+}
+
 /** Throws `usage` for what cannot be sent with a message. */
 export function checkedAttachments(attachments: readonly Attachment[]): readonly Attachment[] {
   if (attachments.length > MOST_ATTACHED)
