@@ -34,11 +34,8 @@ export function userMessage(turnParts: readonly string[], text: string, { docume
 }
 
 const MOST_ATTACHED = 20;
-/** Characters of one text. */
-const MOST_ATTACHED_TEXT = 2 * 1024 * 1024;
-
-/** Characters of a message. */
-const MOST_TEXT = 1024 * 1024;
+/** Characters of a message, and of each text that is attached. */
+const MOST_TEXT = 2 * 1024 * 1024;
 
 /** Throws `usage` for a text that is too long. */
 export function checkedText(text: string): string {
@@ -61,10 +58,10 @@ export function checkedAttachments(attachments: readonly Attachment[]): readonly
       if ('data' in found) return { name: each.name, image: found };
       throw new PithError('usage', `'${each.name}' cannot be sent as an image: ${found.why}`, { cure: 'attach another file, or none' });
     }
-    if (each.text.length <= MOST_ATTACHED_TEXT) return each;
+    if (each.text.length <= MOST_TEXT) return each;
     throw new PithError(
       'usage',
-      `'${each.name}' has ${each.text.length} characters: at most ${MOST_ATTACHED_TEXT} are sent with a message`,
+      `'${each.name}' has ${each.text.length} characters: at most ${MOST_TEXT} are sent with a message`,
     );
   });
 }
