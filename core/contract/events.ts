@@ -64,9 +64,8 @@ export interface TopicMap extends DurableTopicMap {
     readonly kept: readonly Retain[];
     readonly dropped: readonly Retain[];
   };
-  /** What a service offers now, in one line for the person who started it, such as its address. */
+  /** What a service offers now, in one line for the person who started it; or it cannot: its failure follows, and ends a `pith serve` in which it was never ready. */
   'service.ready': { readonly extensionId: string; readonly text: string };
-  /** A service cannot offer what it is for; its failure follows. It ends a `pith serve` to which it was not ready before. */
   'service.refused': { readonly extensionId: string };
   /** People can be reached through this extension now, so waiting messages are delivered. */
   'channel.opened': { readonly extensionId: string };
