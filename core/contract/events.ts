@@ -22,9 +22,9 @@ interface DurableTopicMap {
   /** Shown to people through channels. `agents`: the path of agents, root first. */
   'approval.requested': FromPerson & { readonly approvalId: string; readonly tool: string; readonly agents: readonly string[] };
   'approval.answered': { readonly v: 1; readonly approvalId: string; readonly threadId: string; readonly answer: string };
-  /** Shown to people through channels; `target`: one of a channel's kinds, a thread, or null for all. */
-  notify: { readonly v: 1; readonly text: string; readonly kind: string } & Readonly<
-    Record<'target' | 'threadId' | 'userId', string | null>
+  /** Shown to people through channels; `target`: one of a channel's kinds, a thread, or null for all. `about`: a `task`, `run`, `extension`, … */
+  notify: { readonly v: 1; readonly about?: Readonly<Record<'kind' | 'id', string>> } & Readonly<
+    Record<'text' | 'kind', string> & Record<'target' | 'threadId' | 'userId', string | null>
   >;
 }
 
