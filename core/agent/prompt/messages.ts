@@ -59,10 +59,7 @@ export function checkedAttachments(attachments: readonly Attachment[]): readonly
       throw new PithError('usage', `'${each.name}' cannot be sent as an image: ${found.why}`, { cure: 'attach another file, or none' });
     }
     if (each.text.length <= MOST_TEXT) return each;
-    throw new PithError(
-      'usage',
-      `'${each.name}' has ${each.text.length} characters: at most ${MOST_TEXT} are sent with a message`,
-    );
+    throw new PithError('usage', `'${each.name}' has ${each.text.length} characters: at most ${MOST_TEXT} are sent with a message`);
   });
 }
 
