@@ -12,7 +12,7 @@ it('W2 W5 a draft that an agent writes for one person is unknown to others, on a
   const [ann, bob, root] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'bob' }), await api.token({ may: 'admin' })];
   await api.request(`/api/threads/${await api.thread(ann)}/messages`, { method: 'POST', token: ann, json: { text: 'write it down' } });
 
-  const lists = ['/api/skills?all=true', '/api/skills?state=draft', '/api/skills/counts?all=true'];
+  const lists = ['/api/skills?all=true', '/api/skills?state=draft', '/api/all-skills/counts?all=true'];
   const [listed, drafts, counts] = lists as [string, string, string];
   const seen = async (path: string, token: string) => (await api.request(path, { token })).text;
   for (const token of [ann, root]) {
