@@ -388,19 +388,23 @@ describePage('the chat', () => {
     await page.getByText('It is done.').waitFor();
     await until(async () => (await page.title()) === 'Pith' && (await told()).length > 1);
     // The count of the next question comes when the question has been answered.
-    const [late, passed] = [gate(), gate()];
+    const [asked, late, passed] = [gate(), gate(), gate()];
     await page.route(
       ({ pathname, search }) => pathname === '/api/approvals' && search === '',
       async (route) => {
         const response = await route.fetch();
         const { approvals } = (await response.json()) as { readonly approvals: readonly unknown[] };
-        if (approvals.length > 0) await late.opened;
+        if (approvals.length > 0) {
+          asked.open();
+          await late.opened;
+        }
         await route.fulfill({ response });
         if (approvals.length > 0) passed.open();
       },
     );
     await say(page, 'Once more');
     await question.waitFor();
+    await asked.opened;
     await yes.click();
     await page.getByRole('log').getByRole('alert').waitFor();
     await until(async () => (await told()).length > 2);
