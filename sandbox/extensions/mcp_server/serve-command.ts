@@ -3,7 +3,7 @@ import { Readable, Writable } from 'node:stream';
 import { messageOf, PithError, type Command, type CommandIO, type ExtensionContext, type JsonValue } from 'pith';
 import { printableJson } from '@pith/plain-text';
 import type { McpServer } from '@modelcontextprotocol/server';
-import { agentFor, announce, connectedClients, serverFor } from './offer.ts';
+import { announce, connectedClients, serverFor } from './offer.ts';
 import type { Served } from './served.ts';
 
 /** `pith mcp serve`: a client starts it, and talks with it over stdin and stdout until it closes stdin. */
@@ -26,7 +26,9 @@ export function serveCommand(context: ExtensionContext<{ readonly agent?: string
         io,
         {
           userId: io.userId,
-          agent: await agentFor(context, named === undefined ? context.config.agent : String(named), signal),
+          agent: await context.agents.find(
+            named === undefined ? (context.config.agent ?? (await context.agents.defaultId())) : String(named),
+          ),
           agents: () => context.agents.list(),
         },
         signal,
