@@ -4,7 +4,7 @@ import { RecipeBook } from 'pith/recipes';
 import { SavedSkills } from 'pith/saved_skills';
 import { SkillLibrary, skillsChanged } from 'pith/skill_registry';
 import { promptOf, promptsOf } from './prompts.ts';
-import type { Served } from './served.ts';
+import type { ServedPerson } from './served.ts';
 import { SkillShelf } from './skill-shelf.ts';
 import { skillSource } from './skill-source.ts';
 import { toolsOf } from './tools.ts';
@@ -13,7 +13,7 @@ const INSTRUCTIONS =
   'Skills are instructions and knowledge for kinds of tasks: find one with list_skills, read it with read_skill, then follow it.';
 
 /** A server for one connection, or one request over HTTP. All that it offers is looked up when it is asked for. */
-export async function serverFor(context: ExtensionContext, served: Served): Promise<McpServer> {
+export async function serverFor(context: ExtensionContext, served: ServedPerson): Promise<McpServer> {
   const { McpServer, ProtocolError, ProtocolErrorCode } = await import('@modelcontextprotocol/server');
   const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   const agent = () => context.agents.find(served.agent.id); // what it may read and do may change while a client is connected

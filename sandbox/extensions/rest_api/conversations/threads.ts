@@ -417,7 +417,7 @@ async function idle(found: Promise<Conversation>, turns: LiveTurns): Promise<Con
   return conversation;
 }
 
-interface Asked {
+interface CommandCall {
   readonly userId: string;
   readonly signal: AbortSignal;
   readonly options?: Readonly<Record<string, string | boolean | number>>;
@@ -425,7 +425,12 @@ interface Asked {
 }
 
 /** A command of Pith itself, for its JSON. */
-function command({ find }: Pick<ExtensionContext, 'find'>, path: string, args: Readonly<Record<string, string | string[]>>, asked: Asked) {
+function command(
+  { find }: Pick<ExtensionContext, 'find'>,
+  path: string,
+  args: Readonly<Record<string, string | string[]>>,
+  asked: CommandCall,
+) {
   const { userId, signal, options = {}, session } = asked;
   const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
   if (kernel === undefined) throw new PithError('command_unknown', `no command '${path}' is offered here`);
