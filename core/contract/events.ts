@@ -22,9 +22,9 @@ interface DurableTopicMap {
   /** Shown to people through channels. `agents`: the path of agents, root first. */
   'approval.requested': FromPerson & { readonly approvalId: string; readonly tool: string; readonly agents: readonly string[] };
   'approval.answered': { readonly v: 1; readonly approvalId: string; readonly threadId: string; readonly answer: string };
-  /** Shown to people through channels; `target`: one of a channel's kinds, a thread, or null for all. */
-  notify: { readonly v: 1; readonly text: string; readonly kind: string } & Readonly<
-    Record<'target' | 'threadId' | 'userId', string | null>
+  /** Shown to people through channels; `target`: one of a channel's kinds, a thread, or null for all. `about`: a `task`, `run`, `extension`, … */
+  notify: { readonly v: 1; readonly about?: Readonly<Record<'kind' | 'id', string>> } & Readonly<
+    Record<'text' | 'kind', string> & Record<'target' | 'threadId' | 'userId', string | null>
   >;
 }
 
@@ -64,9 +64,8 @@ export interface TopicMap extends DurableTopicMap {
     readonly kept: readonly Retain[];
     readonly dropped: readonly Retain[];
   };
-  /** What a service offers now, in one line for the person who started it, such as its address. */
+  /** What a service offers now, in one line for the person who started it; or it cannot: its failure follows, and ends a `pith serve` in which it was never ready. */
   'service.ready': { readonly extensionId: string; readonly text: string };
-  /** A service cannot offer what it is for; its failure follows. It ends a `pith serve` to which it was not ready before. */
   'service.refused': { readonly extensionId: string };
   /** People can be reached through this extension now, so waiting messages are delivered. */
   'channel.opened': { readonly extensionId: string };

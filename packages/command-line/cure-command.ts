@@ -19,7 +19,7 @@ export function cureParts(cure: string): CureParts {
   return { ...(text === '' ? {} : { text }), command: cure.slice(at, end) };
 }
 
-/** A command stands behind a colon, a bracket, `see` or `with`, or alone. */
+/** A command begins behind a colon, a bracket, `see` or `with`, or is all that there is. */
 const BEGIN = /(?:^|: |\(|\b(?:see|with) )(?=pith [a-z])/u;
 
 /** It ends with its clause. */

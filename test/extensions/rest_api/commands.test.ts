@@ -49,7 +49,12 @@ describe('routes that commands answer', () => {
     const { values } = await api.pith.command(['skills', 'list', '--all'], { json: true });
     // The server has read bodies whose tokens the command estimates.
     const named = (rows: JsonValue | undefined) =>
-      (rows as { path: string; tokens: number }[]).map((row) => ({ ...row, path: row.path.split('/').slice(-2), tokens: row.tokens > 0 }));
+      (rows as { path: string; tokens: number }[]).map((row) => ({
+        ...row,
+        tokensEstimated: false,
+        path: row.path.split('/').slice(-2),
+        tokens: row.tokens > 0,
+      }));
     const skills = (await api.request('/api/skills?all=true', { token })).json;
     expect(named(skills)).toEqual(named(withCures(values[0] ?? [])));
     expect((await api.request('/api/skills/letters', { token })).json).toMatchObject({

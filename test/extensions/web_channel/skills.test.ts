@@ -241,6 +241,9 @@ describePage('proposals on the page', () => {
     await page.getByRole('link', { name: 'poems' }).press('Enter');
     await page.getByText('Poems came in the wrong language.').waitFor();
     await page.getByText('It happened twice.').waitFor();
+    const { json } = await opened.api.request('/api/skills/poems', { token: await opened.api.token({ userId: 'local', role: 'admin' }) });
+    const { tokens } = json as { readonly tokens: number };
+    await page.getByText(new RegExp(`· ${tokens} → \\d+ tokens of instructions \\(all its files: \\d+ → \\d+\\) ·`, 'u')).waitFor();
     await page.getByLabel('What was measured').waitFor();
     const added = page.locator('.difference tr.changed');
     expect(await added.locator('td').allTextContents()).toEqual([
@@ -280,6 +283,26 @@ describePage('proposals on the page', () => {
     await page.getByRole('button', { name: 'Reject' }).press('Enter');
     await page.getByText('rejected', { exact: true }).waitFor();
     expect(readFileSync(path.join(api.pith.sandbox, 'skills/poems/SKILL.md'), 'utf8')).not.toContain('curl');
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('W12 two proposals for one skill are told apart in the list: why, when and what each changes', async () => {
+    const other = {
+      ...PROPOSE.input,
+      diff: DIFF.replaceAll('in the language', 'in the spirit'),
+      justification: 'Poems were dull.\nAll of them.',
+    };
+    const calls = [PROPOSE, { ...PROPOSE, input: other }];
+    const { api, page, faults } = await openPage({ files: WITH_PROPOSALS, extensions: EXTENSIONS, script: [{ calls }, { text: 'done' }] });
+    await api.pith.run('go on', { threadId: 'test', userId: 'local' });
+    await page.goto(new URL('/skills/proposals', page.url()).href);
+    const rows = page.getByRole('listitem').filter({ hasText: 'poems' });
+    await rows.nth(1).waitFor();
+    const one = rows.filter({ hasText: 'Poems were dull.' });
+    await one.getByText('SKILL.md: +1 −0 lines').waitFor();
+    expect(await one.textContent()).not.toContain('All of them.');
+    await rows.filter({ hasText: 'Poems came in the wrong language.' }).getByText('helper').waitFor();
     expect(await violations(page)).toEqual([]);
     expect(faults).toEqual([]);
   });

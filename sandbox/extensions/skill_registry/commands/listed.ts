@@ -90,7 +90,8 @@ export function listedJson(row: Listed): { [key: string]: JsonValue } {
 export function skillJson(skill: Skill): { [key: string]: JsonValue } {
   const cure = cureOf(skill);
   const diagnostics = skill.diagnostics.map(diagnosticJson);
-  return { ...summaryOf(skill), tags: skill.tags, ...(cure === undefined ? {} : { cure }), diagnostics };
+  const size = skill.tokensEstimated ? { tokensEstimated: true as const } : null;
+  return { ...summaryOf(skill), ...size, tags: skill.tags, ...(cure === undefined ? {} : { cure }), diagnostics };
 }
 
 function refusedLinks(sources: SkillRegistry['sources'], diagnostics: readonly Diagnostic[]): readonly RefusedLink[] {

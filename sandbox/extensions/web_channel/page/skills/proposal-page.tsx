@@ -4,9 +4,10 @@ import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { skillTokens } from '../parts/tokens.ts';
 import { followLink, goTo } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
-import { isWaiting, type ProposalReview, type ProposalWarnings } from './proposal.ts';
+import { isWaiting, linesText, type ProposalReview, type ProposalWarnings } from './proposal.ts';
 import { changesSkills } from './skill.ts';
 
 /** One proposal: why, what it changes side by side, what was measured, and the decision. */
@@ -62,8 +63,8 @@ function Facts({ review: { author, createdAt, version, tokens, lines, boundBy, s
   const facts = [
     `proposed by ${author ?? 'somebody'}${createdAt === null ? '' : `, ${new Date(createdAt).toLocaleString()}`}`,
     version === undefined || version.to === null ? '' : `version ${version.from ?? '?'} → ${version.to}`,
-    tokens === undefined ? '' : `${sum(tokens.before)} → ${sum(tokens.after)} tokens`,
-    lines === undefined ? '' : `+${lines.added} −${lines.removed} lines`,
+    tokens === undefined ? '' : tokensText(tokens),
+    lines === undefined ? '' : linesText(lines),
     boundBy === undefined || boundBy.length === 0 ? '' : `bound by ${boundBy.join(', ')}`,
   ];
   return (
@@ -243,8 +244,7 @@ function Part({ title, text }: { readonly title: string; readonly text: string |
   );
 }
 
-function sum(counts: Readonly<Record<string, number>>): string {
-  return Object.values(counts)
-    .reduce((all, count) => all + count, 0)
-    .toLocaleString();
+function tokensText({ before, after }: NonNullable<ProposalReview['tokens']>): string {
+  const all = `all its files: ${before.all.toLocaleString()} → ${after.all.toLocaleString()}`;
+  return `${before.body.toLocaleString()} → ${skillTokens({ tokens: after.body })} (${all})`;
 }

@@ -1,22 +1,35 @@
 /** What the server says of proposals. */
 
+interface ChangedFile {
+  readonly path: string;
+  readonly change: string;
+}
+
+interface Lines {
+  readonly added: number;
+  readonly removed: number;
+}
+
 export interface ProposalEntry {
   readonly id: string;
   readonly skill: string | null;
   readonly status: string;
   readonly author: string | null;
   readonly createdAt: string | null;
+  readonly justification?: string;
+  /** As it was proposed. */
+  readonly change?: Lines & { readonly files: readonly ChangedFile[] };
   /** Why it was rejected. */
   readonly reason?: string;
   /** Why it cannot be read. */
   readonly problem?: string;
 }
 
-type Counts = Readonly<Record<string, number>>;
+/** Tokens of its instructions, and of all its texts. */
+type Counts = Readonly<Record<'body' | 'all', number>>;
 
 /** Why it is proposed, and from where. */
 interface ProposalReason {
-  readonly justification?: string;
   readonly evidence?: string;
   readonly sources?: readonly string[];
 }
@@ -26,13 +39,8 @@ interface ProposedChange {
   /** Of what is shown: an approval is of this. */
   readonly digest?: string;
   readonly version?: { readonly from: string | null; readonly to: string | null };
-  readonly files?: readonly {
-    readonly path: string;
-    readonly change: string;
-    readonly patch: string | null;
-    readonly mode: string | null;
-  }[];
-  readonly lines?: { readonly added: number; readonly removed: number };
+  readonly files?: readonly (ChangedFile & { readonly patch: string | null; readonly mode: string | null })[];
+  readonly lines?: Lines;
   readonly tokens?: { readonly before: Counts; readonly after: Counts };
   readonly catalog?: { readonly before: string | null; readonly after: string | null };
   readonly boundBy?: readonly string[];
@@ -61,3 +69,16 @@ export interface ProposalReview extends ProposalEntry, ProposalReason, ProposedC
 }
 
 export const isWaiting = ({ status }: Pick<ProposalEntry, 'status'>): boolean => status === 'open' || status === 'stale';
+
+/** Files and lines that it changes, in a few words. */
+export function changeText({ files, ...lines }: NonNullable<ProposalEntry['change']>): string {
+  const names = files.map(({ path, change }) => (change === 'changed' ? path : `${path} (${change})`));
+  const shown = names.length > SHOWN ? [...names.slice(0, SHOWN), `${names.length - SHOWN} more`] : names;
+  return `${shown.join(', ')}: ${linesText(lines)}`;
+}
+
+export function linesText({ added, removed }: Lines): string {
+  return `+${added} −${removed} lines`;
+}
+
+const SHOWN = 3;

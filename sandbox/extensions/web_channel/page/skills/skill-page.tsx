@@ -1,3 +1,4 @@
+import { skillTokens } from '../parts/tokens.ts';
 import { visible } from '../parts/visible.ts';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -56,7 +57,8 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
         <h1>{visible(skill.name)}</h1>
         <span class={`chip ${skill.state === 'offered' ? 'good' : 'warn'}`}>{skill.state}</span>
         <span class="muted">
-          {skill.source} · {skill.tokens.toLocaleString()} tokens{skill.version !== undefined && ` · ${skill.version}`}
+          {skill.source} · {skillTokens(skill)}
+          {skill.version !== undefined && ` · ${skill.version}`}
         </span>
         {skill.tags?.map((tag) => (
           <span key={tag} class="chip">

@@ -1,3 +1,4 @@
+import { skillTokens } from '../parts/tokens.ts';
 import { visible } from '../parts/visible.ts';
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
@@ -93,7 +94,8 @@ function SkillList(): VNode {
             </a>
             <span class={`chip ${skill.state === 'offered' ? 'good' : 'warn'}`}>{skill.state}</span>
             <span class="muted">
-              {skill.source} · {skill.tokens.toLocaleString()} tokens{skill.version !== undefined && ` · ${skill.version}`}
+              {skill.source} · {skillTokens(skill)}
+              {skill.version !== undefined && ` · ${skill.version}`}
             </span>
             <p>{visible(skill.description)}</p>
             {skill.tags?.map((each) => (

@@ -6,6 +6,7 @@ import { address, followLink, parts } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import type { ServerEvent } from '../server/events.ts';
 import { concerns, type Loaded, useLoaded } from '../server/loaded.ts';
+import { placeOf } from '../things.ts';
 import { TaskPage } from './task-page.tsx';
 import { TimelinePage } from './timeline-page.tsx';
 
@@ -180,13 +181,13 @@ function cancelOf(kind: string, id: string): Row['end'] {
 /** Work without a thread is a command in the background, of which its list says all. */
 function taskRow({ id, state, goal, thread, updatedAt, startedAt }: Task): Row {
   const end = ENDED.includes(state) ? null : cancelOf('tasks', id);
-  const href = thread === undefined ? null : address('work/tasks', id);
+  const href = thread === undefined ? null : (placeOf({ kind: 'task', id })?.href ?? null);
   return { kind: 'task', id, what: goal, state, at: updatedAt ?? startedAt ?? 0, href, end };
 }
 
 function runRow({ id, skill, state, queued_at: at, ended_at: ended }: Run): Row {
   const end = ended === null ? cancelOf('runs', id) : null;
-  return { kind: 'run', id, what: skill, state, at, href: address('saved/runs', id), end };
+  return { kind: 'run', id, what: skill, state, at, href: placeOf({ kind: 'run', id })?.href ?? null, end };
 }
 
 function jobRow({ id, name, state, times, error }: Job): Row {
