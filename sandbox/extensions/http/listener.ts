@@ -8,7 +8,7 @@ import type { Config } from './config.ts';
 import type { RouteAnswer } from './contract.ts';
 import { INTERNAL } from './failures.ts';
 import { limitHeaders } from './header-deadlines.ts';
-import type { Requests, Taken } from './requests.ts';
+import type { Requests, RequestOwners } from './requests.ts';
 import { SAFE_HEADERS } from './safety.ts';
 
 export interface ListenerOptions {
@@ -28,11 +28,11 @@ const STALLED_MS = 120_000;
 
 /** How often tokens of open answers are looked at again: another process may have revoked one. */
 const LOOK_MS = 5_000;
-const NOBODY: Taken = { extensionId: null, credentialId: null };
+const NOBODY: RequestOwners = { extensionId: null, credentialId: null };
 
 /** Accepts requests, and ends them. */
 export class Listener {
-  readonly #open = new Map<AbortController, Taken>();
+  readonly #open = new Map<AbortController, RequestOwners>();
 
   constructor(private readonly options: ListenerOptions) {}
 

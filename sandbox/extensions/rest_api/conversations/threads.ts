@@ -417,7 +417,7 @@ async function idle(found: Promise<Conversation>, turns: LiveTurns): Promise<Con
   return conversation;
 }
 
-interface Asked {
+interface CommandCall {
   readonly userId: string;
   readonly signal: AbortSignal;
   readonly options?: Readonly<Record<string, string | boolean | number>>;
@@ -425,12 +425,17 @@ interface Asked {
 }
 
 /** What such a command shows, with the names of folders in place of their paths: no answer has a path of this machine. */
-async function shown(context: ThreadPorts['context'], path: string, args: Readonly<Record<string, string>>, asked: Asked) {
+async function shown(context: ThreadPorts['context'], path: string, args: Readonly<Record<string, string>>, asked: CommandCall) {
   return hiddenFolders(context.use(Places))(await command(context, path, args, asked));
 }
 
 /** A command of Pith itself, for its JSON. */
-function command({ find }: Pick<ExtensionContext, 'find'>, path: string, args: Readonly<Record<string, string | string[]>>, asked: Asked) {
+function command(
+  { find }: Pick<ExtensionContext, 'find'>,
+  path: string,
+  args: Readonly<Record<string, string | string[]>>,
+  asked: CommandCall,
+) {
   const { userId, signal, options = {}, session } = asked;
   const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
   if (kernel === undefined) throw new PithError('command_unknown', `no command '${path}' is offered here`);

@@ -15,12 +15,12 @@ interface Call {
   readonly line?: string | undefined;
 }
 
-interface Shown {
+interface ConversationProps {
   readonly figures: Figures;
   onEdit(message: Message): void;
 }
 
-interface MessagesProps extends Shown {
+interface MessagesProps extends ConversationProps {
   readonly messages: readonly Message[];
   /** The one behind them; null: there is none. */
   readonly next: Message | null;
@@ -53,7 +53,7 @@ function TurnLine({ turnId, figures }: { readonly turnId: string; readonly figur
   return <p class="turn muted">{text}</p>;
 }
 
-interface MessageProps extends Shown {
+interface MessageProps extends ConversationProps {
   readonly message: Message;
   readonly results: ReadonlyMap<string, Result>;
 }
