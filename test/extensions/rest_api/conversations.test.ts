@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PithError } from 'pith';
 import { gate, until } from '../../waiting.ts';
 import { apiKernel, isTurn, upTo } from './api-kernel.ts';
@@ -68,6 +68,18 @@ describe('conversations over HTTP', () => {
     }
     const branch = await api.request(`/api/threads/${id}/branch`, { method: 'POST', token, json: { before: 1 } });
     expect(branch.json).toMatchObject({ text });
+  });
+
+  it('W32 says what a conversation has used, and what its turns did, without reading its messages', async () => {
+    const api = await apiKernel([{ text: 'Hello', usage: { inputTokens: 7, outputTokens: 3 } }]);
+    const token = await api.token();
+    const id = await api.thread(token);
+    await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'Hi' } });
+    const reads = [vi.spyOn(api.pith.kernel.threads, 'load'), vi.spyOn(api.pith.kernel.threads, 'inspect')];
+    const { json } = await api.request(`/api/threads/${id}/usage`, { token });
+    expect(json).toMatchObject({ model: null, effort: null, used: [{ inputTokens: 7, outputTokens: 3 }] });
+    expect((await api.request(`/api/threads/${id}/trace`, { token })).status).toBe(200);
+    for (const read of reads) expect(read).not.toHaveBeenCalled();
   });
 
   it('W17 W21 says of a conversation how its last turn ended without an answer, over a restart and until the next answer', async () => {
