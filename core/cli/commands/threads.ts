@@ -1,4 +1,4 @@
-import { type CommandInput, type CommandIO, type JsonValue, type Message, PithError } from '../../contract/index.ts';
+import { type CommandInput, type CommandIO, type Message, PithError } from '../../contract/index.ts';
 import { countOption } from '@pith/command-line';
 import { didYouMean, numberText, printable } from '@pith/plain-text';
 import { isSummary, ownText, sentHistory, type StoredMessage, textOfAnswer } from '../../agent/index.ts';
