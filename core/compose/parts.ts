@@ -255,6 +255,11 @@ function agents(get: Get): Agents {
       await made.refreshIfOlderThan(TURN_REFRESH_MS);
       await loadNamedTools(made, sandbox.settings, clock);
     },
+    ended({ threadId, channelId }, { reason, error }) {
+      // Who finds a thread busy asks again, or is told.
+      if (reason === 'error' && error?.code !== 'thread_busy')
+        made.logger('turns').warn('a turn failed', { threadId, channelId, code: error?.code, reason: error?.message });
+    },
     unreleased: (threadId, error) => made.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
   });
 }

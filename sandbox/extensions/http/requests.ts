@@ -58,9 +58,10 @@ const MOST_KNOWN = 1000;
 /** Headers that carry a token or a session, which no extension needs. */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'x-pith-page']);
 
-/** Who deals with a request: the extension that answers it, and the token or session that it was sent with. */
+/** Who deals with a request: the extension that answers it by a route, and the token or session that it was sent with. */
 export interface RequestOwners {
   readonly extensionId: string | null;
+  readonly route: string | null;
   readonly credentialId: string | null;
 }
 
@@ -103,7 +104,7 @@ export class Requests {
     const admitted = await this.#admitted(incoming, arrival, found, signal);
     if ('status' in admitted) return inWordsOf(found.route, admitted);
     const { credential, request } = admitted;
-    taken({ extensionId: found.by.extensionId, credentialId: credential?.id ?? null });
+    taken({ extensionId: found.by.extensionId, route: nameOf(found.route), credentialId: credential?.id ?? null });
     return this.#ask(found, { ...request, caller: credential?.caller ?? null }, { ...arrival, credential });
   }
 

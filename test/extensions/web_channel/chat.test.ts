@@ -195,6 +195,28 @@ describePage('the chat', () => {
     expect(faults).toEqual([]);
   });
 
+  it('W11 what came with a message, such as a skill, stands by it while it is answered, afterwards and when the page is opened again', async () => {
+    const document = "{ key: 'k', digest: 'd', text: 'How to brew tea.', label: 'loaded brewing, 12 tokens' }";
+    const answered = gate();
+    const { page, faults } = await openPage({
+      script: [async () => (await answered.opened, { text: 'Tea it is.' })],
+      files: {
+        'extensions/brew/manifest.yaml': '{id: brew, entrypoint: main.ts, provides: [context]}',
+        'extensions/brew/main.ts': `export default class { contextPriority = 50; async getContext() { return { documents: [${document}] }; } }\n`,
+      },
+    });
+    await say(page, 'Make tea');
+    const chips = page.locator('article.said').getByRole('list', { name: 'Attached' }).getByText('loaded brewing, 12 tokens');
+    await chips.waitFor();
+    answered.open();
+    await page.getByText('Tea it is.').waitFor();
+    await page.reload();
+    await page.getByText('Tea it is.').waitFor();
+    expect(await page.getByText('loaded brewing, 12 tokens').count()).toBe(1);
+    expect(await chips.count()).toBe(1);
+    expect(faults).toEqual([]);
+  });
+
   it('W11 calls are folded, with their arguments, result and time; a change is coloured; a skill says its tokens', async () => {
     const edits = [{ old_text: 'Hello', new_text: 'Good day' }];
     const { api, page, faults } = await openPage({

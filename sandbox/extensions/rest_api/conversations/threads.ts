@@ -150,9 +150,9 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
       },
       async ({ caller, params, signal }) => {
         const { id } = await threads.begun(params['id'] as string, caller);
-        const { values } = await shown(context, 'threads show', { id }, { userId: caller.userId, signal, options: { last: 1 } });
-        const { model = null, effort = null, usage: used } = values[0] as { model?: string; effort?: string; usage: readonly object[] };
-        return { status: 200, json: plain({ model, effort, used }) };
+        const { values } = await shown(context, 'threads usage', { id }, { userId: caller.userId, signal });
+        const { thread: _, ...used } = values[0] as { readonly [key: string]: JsonValue };
+        return { status: 200, json: used };
       },
     ),
     apiRoute(
