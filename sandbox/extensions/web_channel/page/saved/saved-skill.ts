@@ -71,6 +71,8 @@ export interface Run {
   readonly status: string | null;
   readonly output: string | null;
   readonly error: { readonly code: string; readonly message: string } | null;
+  readonly delivery: string;
+  readonly delivery_error: string | null;
   readonly history?: readonly { readonly at: number; readonly what: string }[];
   /** Where it works. */
   readonly thread: string;
