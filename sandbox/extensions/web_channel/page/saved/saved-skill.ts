@@ -47,12 +47,21 @@ export interface SavedSkill {
   readonly successor: string | null;
 }
 
+interface Version {
+  readonly id: string;
+  readonly number: number;
+  readonly version: string;
+  readonly created_at: number;
+  /** null: it ships. */
+  readonly authored_by: string | null;
+}
+
 export interface WholeSavedSkill extends SavedSkill {
   /** The first times at which it runs by itself. */
   readonly next_runs: readonly number[];
   /** Inputs of the version that this person runs; null: they cannot run it. */
   readonly run_inputs: readonly InputField[] | null;
-  readonly versions: readonly { readonly id: string; readonly number: number; readonly version: string }[];
+  readonly versions: readonly Version[];
 }
 
 export interface Run {
