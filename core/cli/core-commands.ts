@@ -44,6 +44,7 @@ const JOBS: readonly CommandOption[] = [
   LANE,
   OWNER,
 ];
+const WITHOUT = { name: 'without', type: 'string', multiple: true, description: 'Leave out those of this extension' } as const;
 const JOB_IDS = { name: 'id', description: 'The jobs', variadic: true };
 const HELD = { name: 'name', description: 'The name of the jobs, or their extension' };
 const RECIPIENTS = {
@@ -249,7 +250,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'jobs list',
     description: 'List durable work, newest first',
-    options: [...JOBS, { name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 }, AFTER],
+    options: [...JOBS, WITHOUT, { name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 }, AFTER],
     load: async () => (await import('./commands/jobs.ts')).listJobs,
   },
   {

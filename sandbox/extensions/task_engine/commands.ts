@@ -62,7 +62,7 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
         const running = after === undefined || at !== -1 ? works.slice(at + 1, at + 1 + limit) : [];
         const from = after === undefined || at !== -1 ? {} : { after: (await service.find(String(after), user)).id };
         const tasks = await service.store.list(limit - running.length, { state, userId: user, ...from });
-        io.json([...running.map(workJson), ...tasks.map(taskJson)]);
+        io.json([...running.map(workJson), ...tasks.map(ownedJson)]);
         io.print(listText(tasks, running, ports.clock.now(), io));
       },
     },
@@ -74,7 +74,7 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
       one('tasks show', 'Show one task: its state, progress and result', async (task, _input, io) => {
         const changes = await service.store.changes(task.id);
         const subtasks = await service.store.subtasks(task.id);
-        io.json({ ...taskJson(task), subtasks: subtasks.map(({ id }) => id), history: changes.map(changeJson) });
+        io.json({ ...ownedJson(task), subtasks: subtasks.map(({ id }) => id), history: changes.map(changeJson) });
         io.print(taskText(task, subtasks, changes));
       }),
     ),
@@ -184,6 +184,11 @@ function listText(
     }),
   ];
   return renderTable(rows, textColumns(['ID', 'STATE', 'AGENT', 'STEPS', 'CHANGED', 'GOAL']), widthOf(io));
+}
+
+/** With who submitted it. */
+function ownedJson(task: Task) {
+  return { ...taskJson(task), user: task.submitter.userId };
 }
 
 function workJson({ id, title, startedAt, ended, output }: RunningWork) {

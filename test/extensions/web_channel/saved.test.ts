@@ -6,7 +6,7 @@ import type { JsonValue } from 'pith';
 import { skillFileSchema } from '../../../sandbox/extensions/saved_skills/domain/saved-skill.ts';
 import { DECIDED_ELSEWHERE, FIELD_GROUPS, KEPT, OWN_FIELDS } from '../../../sandbox/extensions/web_channel/page/saved/document-fields.ts';
 import { gate, until } from '../../waiting.ts';
-import { describePage, openPage, type OpenPage, violations } from './browser.ts';
+import { describePage, openPage, type OpenPage, tooWide, violations } from './browser.ts';
 
 /** What a screen reader says of a box besides its label. */
 const description = (box: Locator): Promise<string> =>
@@ -207,6 +207,59 @@ describePage('saved skills on the page', () => {
     expect(faults.filter((fault) => !fault.includes('422') && !fault.includes('400'))).toEqual([]);
   });
 
+  it('W10 W13 history, decisions and webhook work by keyboard at 360 pixels, and keep the focus where a person is', async () => {
+    const opened = await openPage({ width: 360, extensions: ['skill_webhooks'] });
+    const { page, faults } = opened;
+    await saved(opened, 'greet', {
+      input_schema: [{ name: 'city', choices: ['Oslo', 'A place with quite a long name that does not end soon'] }],
+    });
+    await opened.api.pith.command(['saved', 'edit', 'greet', '--text', 'system_prompt: Greet twice.']);
+    await openSaved(opened, 'greet');
+    const checkView = async (): Promise<void> => {
+      expect(await tooWide(page)).toEqual([]);
+      expect(await violations(page)).toEqual([]);
+    };
+    const press = async (button: Locator): Promise<void> => {
+      await button.focus();
+      await page.keyboard.press('Enter');
+    };
+    const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
+    await press(page.locator('summary', { hasText: 'History' }));
+    const history = page.getByRole('region', { name: 'History' });
+    await history.getByRole('row', { name: /^1\.0\.1 2 .* local/u }).waitFor();
+    await history.getByRole('row', { name: /^1\.0\.0 1 .* local/u }).waitFor();
+    await press(page.locator('summary', { hasText: 'Who runs it, and when' }));
+    await press(button('Pin'));
+    await history.getByRole('row', { name: /^1\.0\.1 .* pinned$/u }).waitFor();
+    await until(() => isFocused(button('Pin')));
+    const cron = page.getByLabel('Timetable');
+    await cron.fill('every day');
+    await cron.press('Enter');
+    await until(async () => (await description(cron)).includes('must have five fields'));
+    expect([await cron.getAttribute('aria-invalid'), await isFocused(cron)]).toEqual(['true', true]);
+    await checkView();
+    await cron.fill('@daily');
+    await cron.press('Enter');
+    await page.getByText('— next').waitFor();
+    await press(button('Stop'));
+    await page.getByText('— next').waitFor({ state: 'detached' });
+    await press(page.locator('summary', { hasText: 'Webhook' }));
+    await press(button('Make a webhook'));
+    const secrets = page.getByRole('region', { name: 'Shown only now' });
+    await secrets.getByText('whsec_').waitFor();
+    await until(() => isFocused(secrets));
+    await page.getByLabel('Addresses and ranges').fill('192.0.2.0/24');
+    await press(button('Check'));
+    await page.getByRole('row', { name: '192.0.2.0/24' }).waitFor();
+    await checkView();
+    await press(button('Remove'));
+    await press(button('Yes'));
+    await button('Make a webhook').waitFor();
+    await until(() => isFocused(button('Make a webhook')));
+    await checkView();
+    expect(faults.filter((fault) => !fault.includes('400') && !fault.includes('422'))).toEqual([]);
+  });
+
   it('W13 the form edits all of a document, chooses model, skills and tools from what there is, and leaves alone what nobody changed', async () => {
     const opened = await openPage({
       width: 360,
@@ -254,7 +307,7 @@ describePage('saved skills on the page', () => {
     expect(await description(page.getByLabel('First message'))).toMatch(/'town'/u);
     expect(await isFocused(page.getByLabel('First message'))).toBe(true);
     expect(await violations(page)).toEqual([]);
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(await tooWide(page)).toEqual([]);
     await page.getByLabel('First message').fill('Greet {{ city }}.');
     await page.getByRole('button', { name: 'Remove nowhere/nothing from Tools' }).press('Enter');
     await page.getByLabel('Default of input 1').fill('Rome');
@@ -311,7 +364,7 @@ describePage('saved skills on the page', () => {
     await page.getByRole('status').getByText('ok').waitFor();
     await page.getByRole('link', { name: 'local/evening' }).click();
     expect(await page.getByRole('region', { name: 'Latest result' }).locator('strong').textContent()).toBe('all');
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(await tooWide(page)).toEqual([]);
     expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: 'Edit' }).press('Enter');
     await page.getByLabel('Instructions').fill('Greet everybody twice.');

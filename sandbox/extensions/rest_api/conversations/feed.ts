@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { oncePromised } from '@pith/promises';
 import { codeOf, type Conversations, type ExtensionContext, messageOf, Permissions, type Remote } from 'pith';
+import { savedRescheduled } from 'pith/saved_skills';
 import { scheduleChanged } from 'pith/scheduler';
 import { proposalChanged } from 'pith/skill_proposals';
 import { skillsChanged } from 'pith/skill_registry';
@@ -72,6 +73,7 @@ export class Feed {
     const { context, turns } = this.ports;
     const { events, clock, logger } = context;
     const everybody = (kind: Change['kind'], id: string): void => void this.add([{ kind, id, userId: null }]).catch(failed);
+    const rescheduled = (id: string, userId: string): void => void this.add([{ kind: 'schedule', id, userId }]).catch(failed);
     const failed = (error: unknown): void => logger.warn('a change was not kept', { reason: messageOf(error) });
     const offs = [
       turns.listen((userId, frame) => this.#notify({ kind: 'thread', userId }, frame)),
@@ -85,7 +87,8 @@ export class Feed {
           void this.add([...added, ...changed, ...removed].map((id) => ({ kind: 'skill', id, userId: null }))).catch(failed),
       ),
       events.handle(proposalChanged, ({ proposalId }) => everybody('proposal', proposalId)),
-      events.handle(scheduleChanged, ({ scheduleId: id, userId }) => void this.add([{ kind: 'schedule', id, userId }]).catch(failed)),
+      events.handle(scheduleChanged, ({ scheduleId, userId }) => rescheduled(scheduleId, userId)),
+      events.handle(savedRescheduled, ({ skillId, userId }) => rescheduled(skillId, userId)),
     ];
     try {
       // What changed before this process is not known one by one.

@@ -179,11 +179,11 @@ async function checkAgent({ context: { agents, config } }: Saver, skill: SavedSk
   const spec = specOf(skill, skill.uses_skills, config.defaults);
   const errorsOf = async (part: Partial<AgentSpec>): Promise<readonly Diagnostic[]> =>
     (await agents.check({ ...spec, usesSkills: [], usesTools: [], ...part })).filter(({ severity }) => severity === 'error');
-  const ofModel = await errorsOf({});
+  const withoutBoth = await errorsOf({});
   const added = async (part: Partial<AgentSpec>) =>
-    (await errorsOf(part)).filter(({ message }) => !ofModel.some((other) => other.message === message));
+    (await errorsOf(part)).filter(({ message }) => !withoutBoth.some((other) => other.message === message));
   const found = [
-    ['model_tier', ofModel],
+    ['model_tier', withoutBoth],
     ['uses_skills', await added({ usesSkills: spec.usesSkills })],
     ['tools', await added({ usesTools: spec.usesTools })],
   ] as const;

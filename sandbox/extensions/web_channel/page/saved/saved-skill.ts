@@ -63,12 +63,21 @@ export interface SavedSkill extends SkillDocument, SkillSharing, SkillTimetable,
   readonly version: string;
 }
 
+interface Version {
+  readonly id: string;
+  readonly number: number;
+  readonly version: string;
+  readonly created_at: number;
+  /** null: it ships. */
+  readonly authored_by: string | null;
+}
+
 export interface WholeSavedSkill extends SavedSkill {
   /** The first times at which it runs by itself. */
   readonly next_runs: readonly number[];
   /** Inputs of the version that this person runs; null: they cannot run it. */
   readonly run_inputs: readonly InputField[] | null;
-  readonly versions: readonly { readonly id: string; readonly number: number; readonly version: string }[];
+  readonly versions: readonly Version[];
 }
 
 interface RunTimes {
@@ -85,7 +94,12 @@ interface RunResult {
   readonly tool_calls: number;
 }
 
-export interface Run extends RunTimes, RunResult {
+interface RunDelivery {
+  readonly delivery: string;
+  readonly delivery_error: string | null;
+}
+
+export interface Run extends RunTimes, RunResult, RunDelivery {
   readonly id: string;
   readonly skill: string;
   readonly state: string;

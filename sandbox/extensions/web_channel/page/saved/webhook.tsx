@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { confirmed } from '../parts/confirm.tsx';
@@ -23,6 +23,13 @@ interface AllowedAddresses {
 export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
   const { error, isBusy, attempt } = useAttempt(loading[1]);
   const [opened, setOpened] = useState<WebhookAccess | null>(null);
+  const begin = useRef<HTMLButtonElement>(null);
+  const isClosed = useRef(false);
+  useEffect(() => {
+    if (!isClosed.current || isBusy || begin.current === null) return;
+    isClosed.current = false;
+    begin.current.focus(); // the button that removed it is gone
+  }, [skill.webhook_enabled, isBusy]);
   const act = (work: () => Promise<unknown>) => (): void => void attempt(work);
   const open = (place: string) => async (): Promise<void> => setOpened(await change<WebhookAccess>('POST', `/webhook${place}`));
   const sure = async (question: string, work: () => Promise<unknown>): Promise<unknown> =>
@@ -32,7 +39,7 @@ export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
       <>
         <Problem error={error} />
         <p>No other system runs it yet.</p>
-        <button type="button" disabled={isBusy} onClick={act(open(''))}>
+        <button ref={begin} type="button" disabled={isBusy} onClick={act(open(''))}>
           Make a webhook
         </button>
       </>
@@ -40,6 +47,7 @@ export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
   const close = async (): Promise<void> => {
     await change('DELETE', '/webhook');
     setOpened(null);
+    isClosed.current = true;
   };
   const isSigned = skill.webhook_signature_required;
   return (
@@ -88,8 +96,10 @@ function addressOf({ address }: WebhookAccess): string {
 }
 
 function ShownOnce({ opened }: { readonly opened: WebhookAccess }): VNode {
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => section.current?.focus(), [opened]);
   return (
-    <section class="secret" aria-label="Shown only now">
+    <section ref={section} class="secret" aria-label="Shown only now" tabIndex={-1}>
       <p class="warn">The address and the key are secrets, and shown only now.</p>
       <dl>
         <dt>Address</dt>
