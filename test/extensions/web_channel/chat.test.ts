@@ -76,7 +76,7 @@ describePage('the chat', () => {
     await say(page, 'Begin');
     await page.getByText('An answer before.').waitFor();
     await say(page, 'Go on');
-    await page.getByText('Thinking').waitFor();
+    await page.getByText('Thinking …').waitFor();
     await page.evaluate(WATCH);
     first.open();
     await page.getByRole('cell', { name: '2' }).waitFor();
@@ -285,7 +285,7 @@ describePage('the chat', () => {
     await page.reload();
     await limited.waitFor();
     await say(page, 'Go on');
-    await page.getByText('Thinking').waitFor();
+    await page.getByText('Thinking …').waitFor();
     expect(await limited.count()).toBe(0);
     await page.getByRole('button', { name: 'Stop' }).click();
     await log.getByText('The turn was stopped.').waitFor();
@@ -301,7 +301,7 @@ describePage('the chat', () => {
     const spare = { 'agents/spare/manifest.yaml': 'id: spare\nagent: {}\n' };
     const { api, page } = await openPage({ script: [async () => (await held.opened, { text: 'Done.' })], files: spare });
     await say(page, 'Begin');
-    await page.getByText('Thinking').waitFor();
+    await page.getByText('Thinking …').waitFor();
     await say(page, '@spare And you?');
     const queued = page.getByRole('article', { name: 'Queued message' });
     await queued.getByText('And you?').waitFor();
@@ -317,7 +317,7 @@ describePage('the chat', () => {
     const held = gate();
     const { page, faults } = await openPage({ script: [async () => (await held.opened, { text: 'Done.' })] });
     await say(page, 'Begin');
-    await page.getByText('Thinking').waitFor();
+    await page.getByText('Thinking …').waitFor();
     await say(page, 'Never mind');
     const queued = page.getByRole('article', { name: 'Queued message' });
     await queued.getByText('Never mind').waitFor();
