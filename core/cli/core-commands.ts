@@ -23,6 +23,12 @@ export type CoreCommand =
 
 const AGENT: CommandOption = { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' };
 const TEXT: CommandOption = { name: 'text', type: 'string', description: "The user's message", default: '' };
+const CHANNEL: CommandOption = {
+  name: 'channel',
+  type: 'string',
+  description: 'As the model sees it in this channel',
+  default: 'cli',
+};
 const ID = (description: string) => ({ name: 'id', description, required: true });
 const QUESTION = { name: 'question', description: 'Its number or id, as approvals lists it', required: true };
 const ALL_LINES: CommandOption = { name: 'all', type: 'boolean', description: 'Everything, however long' };
@@ -74,14 +80,14 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'agents prompt',
     description: 'Print exactly what would be sent to the model in a new thread',
     arguments: [ID('The agent')],
-    options: [TEXT],
+    options: [TEXT, CHANNEL],
     load: async () => (await import('./commands/prompt.ts')).showPrompt,
   },
   {
     path: 'context',
     description: 'Show what the model would be sent: tokens per part, the text with --full',
     only: 'chat',
-    options: [TEXT, { name: 'full', type: 'boolean', description: 'Also the whole text' }],
+    options: [TEXT, CHANNEL, { name: 'full', type: 'boolean', description: 'Also the whole text' }],
     load: async () => (await import('./commands/prompt.ts')).showContext,
   },
   {

@@ -177,9 +177,10 @@ export interface ChannelMessage {
   readonly key?: string;
   readonly text: string;
   readonly kind: string;
-  /** Whom it concerns, where that is known. */
+  /** Whom it concerns and what it tells of, where that is known. */
   readonly userId?: string;
   readonly threadId?: string;
+  readonly about?: Readonly<Record<'kind' | 'id', string>>;
   /** The question for `pith approvals`: a channel that shows it already need not show it again. */
   readonly approvalId?: string;
 }

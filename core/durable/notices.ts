@@ -78,8 +78,9 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
       const event = journal.deliveries.event(handler, Number(id));
       if (event !== null && event.at <= clock.now() - DAY_MS) return;
       if (topic === 'approval.requested') return ask(payload as unknown as TopicMap['approval.requested'], signal);
-      const { text, kind, target, threadId, userId } = payload as unknown as TopicMap['notify'];
-      await send({ text, kind, ...(userId === null ? {} : { userId }), ...(threadId === null ? {} : { threadId }) }, target, signal);
+      const { text, kind, target, threadId, userId, about } = payload as unknown as TopicMap['notify'];
+      const known = { ...(userId === null ? {} : { userId }), ...(threadId === null ? {} : { threadId }), ...(about && { about }) };
+      await send({ text, kind, ...known }, target, signal);
     },
   };
 }

@@ -25,7 +25,7 @@ const CODES = words(`
 `);
 const TOPIC_NAMES = words(`
   extension.activated extension.failed extension.reloaded extension.stopped problem.found agent.changed
-  provider.changed turn.started turn.ended tool.called tool.progressed thread.compacted service.ready channel.opened user.message
+  provider.changed turn.started turn.ended tool.called tool.progressed thread.compacted service.ready service.refused channel.opened user.message
   schedule.due approval.requested approval.answered notify
 `);
 const MANIFEST_KEYS = words(`

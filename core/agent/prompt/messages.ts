@@ -34,8 +34,16 @@ export function userMessage(turnParts: readonly string[], text: string, { docume
 }
 
 const MOST_ATTACHED = 20;
-/** Characters of one text. */
-const MOST_ATTACHED_TEXT = 2 * 1024 * 1024;
+/** Characters of a message, and of each text that is attached. */
+const MOST_TEXT = 2 * 1024 * 1024;
+
+/** Throws `usage` for a text that is too long. */
+export function checkedText(text: string): string {
+  if (text.length <= MOST_TEXT) return text;
+  throw new PithError('usage', `the message has ${text.length} characters: at most ${MOST_TEXT} are sent`, {
+    cure: 'send its parts one by one, or put it into a file that the agent reads',
+  });
+}
 
 /** Throws `usage` for what cannot be sent with a message. */
 export function checkedAttachments(attachments: readonly Attachment[]): readonly Attachment[] {
@@ -50,11 +58,8 @@ export function checkedAttachments(attachments: readonly Attachment[]): readonly
       if ('data' in found) return { name: each.name, image: found };
       throw new PithError('usage', `'${each.name}' cannot be sent as an image: ${found.why}`, { cure: 'attach another file, or none' });
     }
-    if (each.text.length <= MOST_ATTACHED_TEXT) return each;
-    throw new PithError(
-      'usage',
-      `'${each.name}' has ${each.text.length} characters: at most ${MOST_ATTACHED_TEXT} are sent with a message`,
-    );
+    if (each.text.length <= MOST_TEXT) return each;
+    throw new PithError('usage', `'${each.name}' has ${each.text.length} characters: at most ${MOST_TEXT} are sent with a message`);
   });
 }
 

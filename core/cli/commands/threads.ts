@@ -29,8 +29,10 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
   const { thread, messages } = await loadThread(kernel, id, io);
   const last = countOption(input, 'last');
   const numbers = new Map(personsMessages(messages).map(({ seq }, at) => [seq, at + 1]));
-  const { isRunning: isCutOff = false, openTurn = null } = (await kernel.threads.inspect(id)) ?? {};
-  const known = new Set(sentHistory(messages, (isCutOff && openTurn) || undefined).map(({ seq }) => seq)); // what goes on has its message
+  const { isRunning = false, openTurn = null } = (await kernel.threads.inspect(id)) ?? {};
+  const isHeld = isRunning && (await kernel.conversations?.find(id))?.state === 'running';
+  const unfinished = !isRunning ? {} : isHeld ? { running: answeredElsewhere(id) } : { unfinished: cutOff(id) };
+  const known = new Set(sentHistory(messages, (isRunning && openTurn) || undefined).map(({ seq }) => seq)); // what goes on has its message
   const shown = messages
     .map(({ seq, message }) => {
       const number = numbers.get(seq);
@@ -44,7 +46,7 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
     ...thread,
     ...(model === undefined ? {} : { model }),
     ...(effort === undefined ? {} : { effort }),
-    ...(isCutOff ? { unfinished: cutOff(id) } : {}),
+    ...unfinished,
     messages: shown,
     usage: (await kernel.threads.usage(id)).map((used): JsonValue => {
       const cost = used.model === null ? null : costOf(used, kernel.router.price(used.model));
@@ -56,7 +58,7 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
     io.print(`${colour.dim(`${role}${number === undefined ? '' : ` ${number}`}:`)} ${printable(text)}`);
     if (unanswered === true) io.print(colour.dim('(no answer: the model does not have this message)'));
   }
-  if (isCutOff) io.print(colour.dim(cutOff(id)));
+  for (const text of Object.values(unfinished)) io.print(colour.dim(text));
 }
 
 export async function compactThread(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {
@@ -112,6 +114,10 @@ export function personsMessages(messages: readonly StoredMessage[]): readonly { 
     .filter(({ message }) => message.role === 'user' && !isSummary(message))
     .map(({ seq, message }) => ({ seq, text: textOf(message) }))
     .filter(({ text }) => text !== '');
+}
+
+function answeredElsewhere(thread: string): string {
+  return `another process answers in this conversation now; to end that: pith threads stop ${thread}`;
 }
 
 /** How to continue after a turn that did not end. */

@@ -101,7 +101,8 @@ export class Builder {
   #report(record: Switch, text: string): void {
     const { id, threadId, userId, correlationId } = record;
     this.context.logger.warn(text, { extensionId: id, threadId, correlationId });
-    const notice = { v: 1, text, kind: 'warning', target: null, threadId, userId } as const;
+    const about = { kind: 'extension', id };
+    const notice = { v: 1, text, kind: 'warning', about, target: null, threadId, userId } as const;
     void this.context.events.publish('notify', notice, { key: id, correlationId }).catch((error: unknown) => {
       this.context.logger.warn('people could not be notified', { reason: messageOf(error) });
     });

@@ -103,7 +103,8 @@ export default class Hooks implements ToolGuard, CommandProvider {
     this.context.logger.warn('a hook failed', { hook: hook.name, why: outcome.why });
     if (isKnown) return;
     const text = `Warning: ${outcome.why}; to end this, ${cureOf(hook)}`;
-    await this.context.events.publish('notify', { v: 1, text, kind: 'hook', target: null, threadId, userId }, { key: threadId });
+    const about = { kind: 'extension', id: this.context.id };
+    await this.context.events.publish('notify', { v: 1, text, kind: 'hook', about, target: null, threadId, userId }, { key: threadId });
   }
 }
 

@@ -41,7 +41,7 @@ export interface Route {
   readonly upload?: readonly string[];
   /** The limit of a body; default 256 KiB. A longer one is answered 413. */
   readonly mostBytes?: number;
-  /** The body of an answer by which the listener refuses a request; default `{error: {code, message, cure?, problems?}}`. */
+  /** The body of an answer by which the listener refuses a request; default `{error: {code, message, cure?: {text?, command?}, problems?}}`. */
   refused?(why: Refusal): JsonValue;
   /** Other servers call it, so neither Origin nor the type of its body is checked; `public` only. The request has `bytes`. */
   readonly fromServers?: true;
@@ -82,7 +82,7 @@ export interface RouteAnswer {
 /** Answers requests. Publishes `provider.changed` when its routes change without a reload. */
 export interface RouteProvider {
   routes(): Promise<readonly Route[]>;
-  /** A `PithError` is answered `{error: {code, message, cure?, problems?}}` with the status of its code (422 without one), another error with 500 without its message. */
+  /** A `PithError` is answered as `refused` says, with the status of its code (422 without one), another error with 500 without its message. */
   answer(request: RouteRequest): Promise<RouteAnswer>;
 }
 

@@ -67,7 +67,7 @@ export class Listener {
         reject(error);
         stop();
       };
-      server.on('error', (error) => fail(codeOf(error, '') === 'EADDRINUSE' ? portTaken(host, port) : error));
+      server.on('error', (error) => fail(cannotListen(host, port, error)));
       server.listen({ host, port }, () => void listening((server.address() as AddressInfo).port).catch(fail));
       if (signal.aborted) stop();
       else signal.addEventListener('abort', stop, { once: true });
@@ -164,6 +164,18 @@ export class Listener {
       over.abort();
     }
   }
+}
+
+function cannotListen(host: string, port: number, error: Error): Error {
+  const code = codeOf(error, '');
+  if (code === 'EADDRINUSE') return portTaken(host, port);
+  const cure = {
+    EACCES: 'choose a port from 1024 on: pith serve --port N',
+    EADDRNOTAVAIL: `this machine has no address ${host}; choose another: pith serve --host ADDRESS`,
+    ENOTFOUND: `nothing is called ${host}; give an address: pith serve --host ADDRESS`,
+  }[code];
+  if (cure === undefined) return error;
+  return new PithError('not_listening', `cannot listen on ${host}, port ${port}: ${code}`, { cure, cause: error });
 }
 
 export function portTaken(host: string, port: number): PithError {

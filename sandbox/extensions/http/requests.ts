@@ -6,7 +6,7 @@ import { messageOf, type Clock, type Logger } from 'pith';
 import { hasBody, type Incoming, readBody } from './body.ts';
 import type { Config } from './config.ts';
 import type { Caller, Need, Route, RouteAnswer, RouteRequest } from './contract.ts';
-import { failure, failureOf, INTERNAL, inWordsOf, UNKNOWN } from './failures.ts';
+import { failure, failureOf, INTERNAL, inWordsOf, type Refused, UNKNOWN } from './failures.ts';
 import type { MinuteLimit } from './limits.ts';
 import { type Found, nameOf, readPath, type RouteTable, type Sender } from './routing.ts';
 import { clientAddress, isNamedOrigin, isServed, networkOf, refusedSite } from './safety.ts';
@@ -103,7 +103,7 @@ export class Requests {
   }
 
   /** Who sends it, and the request as its route states it; or why it is refused. */
-  async #admitted(incoming: Incoming, arrival: Arrival, found: Found, signal: AbortSignal): Promise<Admitted | RouteAnswer> {
+  async #admitted(incoming: Incoming, arrival: Arrival, found: Found, signal: AbortSignal): Promise<Admitted | Refused> {
     const { config } = this.ports;
     const { method, host, headers } = arrival;
     const { route } = found;
@@ -136,7 +136,7 @@ export class Requests {
   }
 
   /** null: there is no valid one. An answer: it may not even be looked at. */
-  async #credential({ headers, network }: Arrival, need: Need): Promise<Credential | RouteAnswer | null> {
+  async #credential({ headers, network }: Arrival, need: Need): Promise<Credential | Refused | null> {
     const { tokens, cookieName, limits } = this.ports;
     const { authorization, cookie = '', 'x-pith-page': page } = headers;
     const token = authorization === undefined ? null : (/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '');
@@ -153,7 +153,7 @@ export class Requests {
     return found;
   }
 
-  #overUser(credential: Credential | null): RouteAnswer | null {
+  #overUser(credential: Credential | null): Refused | null {
     if (credential === null) return null;
     const { perUser } = this.ports.limits;
     const { userId } = credential.caller;
@@ -168,7 +168,7 @@ export class Requests {
     arrival: Arrival,
     { route, params }: Found,
     signal: AbortSignal,
-  ): Promise<Omit<RouteRequest, 'caller'> | RouteAnswer> {
+  ): Promise<Omit<RouteRequest, 'caller'> | Refused> {
     const { headers, path, search, address } = arrival;
     const isSent = hasBody(incoming);
     const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
@@ -228,7 +228,7 @@ export class Requests {
   }
 }
 
-export function tooMany(seconds: number, why: string): RouteAnswer {
+export function tooMany(seconds: number, why: string): Refused {
   return failure(429, 'limit_reached', why, { headers: { 'retry-after': String(seconds) } });
 }
 
@@ -265,7 +265,7 @@ const OUTDATED = failure(401, 'token_outdated', 'whose token this is has become 
 const RANKS: Readonly<Record<Caller['may'], number>> = { chat: 0, approve: 1, admin: 2 };
 
 /** Why this caller may not call such a route; null: it may. */
-function refusal(need: Need, caller: Caller | null): RouteAnswer | null {
+function refusal(need: Need, caller: Caller | null): Refused | null {
   if (need === 'public') return null;
   if (caller === null)
     return failure(401, 'token_needed', 'this needs a valid token', { cure: 'pith tokens new', headers: { 'www-authenticate': 'Bearer' } });
@@ -310,7 +310,7 @@ function queryOf(search: string): Readonly<Record<string, string | readonly stri
 }
 
 /** The value as its schema gives it, or the answer that says where it is wrong. */
-function checked(schema: Route['body'], value: unknown, what: 'body' | 'query'): { readonly value: unknown } | RouteAnswer {
+function checked(schema: Route['body'], value: unknown, what: 'body' | 'query'): { readonly value: unknown } | Refused {
   if (schema === undefined) return { value };
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return { value: data };

@@ -90,8 +90,9 @@ export class Runner {
       aborted: `${what} was stopped`,
       error: `${what} failed: ${error?.message ?? 'it gave no reason'}`,
     }[reason];
-    const notice = { v: 1, text: said, kind: 'schedule', target: null, threadId: by.thread, userId: by.user } as const;
-    await this.ports.events.publish('notify', notice, { key: threadOf({ id }, at), correlationId });
+    const about = { kind: 'thread', id: threadOf({ id }, at) };
+    const notice = { v: 1, text: said, kind: 'schedule', about, target: null, threadId: by.thread, userId: by.user } as const;
+    await this.ports.events.publish('notify', notice, { key: about.id, correlationId });
   }
 }
 

@@ -50,7 +50,15 @@ export class Notices {
   }
 
   async #notify({ id, user, thread }: Proposal, text: string): Promise<void> {
-    const notice = { v: 1, text: printableLine(text), kind: 'proposal', target: null, threadId: null, userId: user } as const;
+    const notice = {
+      v: 1,
+      text: printableLine(text),
+      kind: 'proposal',
+      about: { kind: 'proposal', id },
+      target: null,
+      threadId: null,
+      userId: user,
+    } as const;
     try {
       await this.context.events.publish('notify', notice, { key: `skill_proposals/${id}` });
     } catch (error) {

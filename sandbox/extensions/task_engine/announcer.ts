@@ -15,7 +15,9 @@ export async function announce(store: TaskStore, events: Events, { task: taskId,
   const text = person && task.state === state ? noticeOf(task) : null;
   await Promise.all([
     events.publish(taskChanged, { v: 1, taskId: id, state, goal, threadId, note }, options),
-    ...(text === null ? [] : [events.publish('notify', { v: 1, text, kind: 'task', target: null, threadId, userId }, options)]),
+    ...(text === null
+      ? []
+      : [events.publish('notify', { v: 1, text, kind: 'task', about: { kind: 'task', id }, target: null, threadId, userId }, options)]),
   ]);
 }
 

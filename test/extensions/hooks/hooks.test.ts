@@ -103,6 +103,7 @@ describe('hooks', () => {
     for (let time = 0; time < 2; time += 1)
       expect(await one('change')).toMatchObject(refused(`the hook 'late' did not end within 200 ms; ${cure}`));
     await until(() => !isAlive(Number(log().split('\n')[0])));
+    expect(heard.of('notify')[0]?.about).toEqual({ kind: 'extension', id: 'hooks' });
     expect(heard.of('notify').map(({ text }) => text.slice(0, 22))).toEqual(["Warning: the hook 'gon", "Warning: the hook 'lat"]);
     const { notes } = await test.kernel.doctor();
     expect(notes.map(({ code }) => code)).toEqual(['hook_failed', 'hook_failed']);

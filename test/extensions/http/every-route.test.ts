@@ -13,7 +13,31 @@ async function everyRoute({ pith }: ServedKernel): Promise<readonly Route[]> {
   return [...own, ...(await Promise.all(providers.map((provider) => provider.routes()))).flat()];
 }
 
+/** What a route answers that another one with the same method has for what it is about: a name that nobody may have then. */
+function shadowedNames(routes: readonly Route[]): readonly string[] {
+  const segmentsOf = ({ path }: Route) => path.split('/');
+  const isName = (segment: string | undefined) => segment?.startsWith('{') === true && !segment.endsWith('...}');
+  return routes.flatMap((literal) =>
+    routes.flatMap((named) => {
+      const [ours, theirs] = [segmentsOf(literal), segmentsOf(named)];
+      const isAlike = literal.method === named.method && ours.length === theirs.length;
+      const fits = isAlike && ours.every((segment, at) => segment === theirs[at] || isName(theirs[at]));
+      const hides = fits && ours.some((segment, at) => !isName(segment) && isName(theirs[at]));
+      return hides ? [`${nameOf(literal)} hides names of ${nameOf(named)}`] : [];
+    }),
+  );
+}
+
 describe('every route of what ships', () => {
+  it('W21 leaves every name to what has it: no other route answers in its place', async () => {
+    const routes = await everyRoute(await servedKernel({ only: undefined as never, settings: MANY }));
+    expect(shadowedNames(routes)).toEqual([]);
+    const get = (path: string): Route => ({ method: 'GET', path, need: 'user', summary: '' });
+    expect(shadowedNames([get('/things/count'), get('/things/{id}'), get('/things/{id}/parts')])).toEqual([
+      'GET /things/count hides names of GET /things/{id}',
+    ]);
+  });
+
   it('W4 W5 W31 refuses who may not call it, and what it does not take, before its extension is asked', async () => {
     const kernel = await servedKernel({ only: undefined as never, settings: MANY });
     const routes = await everyRoute(kernel);

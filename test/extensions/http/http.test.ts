@@ -226,7 +226,7 @@ describe('the listener of pith serve', () => {
     expect(await request('/empty')).toMatchObject({ status: 204, text: '' });
     expect(await request('/page')).toMatchObject({ status: 200, text: '<p>', headers: { 'content-type': 'text/html' } });
     const unknown = await request('/unknown');
-    expect(unknown).toMatchObject({ status: 404, json: { error: { code: 'thread_unknown', cure: 'look' } } });
+    expect(unknown).toMatchObject({ status: 404, json: { error: { code: 'thread_unknown', cure: { text: 'look' } } } });
     expect(unknown.text).not.toContain(pith.sandbox);
     const statuses = await Promise.all(['/invalid', '/refused', '/busy', '/reason'].map(async (path) => (await request(path)).status));
     expect(statuses).toEqual([400, 403, 409, 422]);

@@ -54,6 +54,22 @@ describe('conversations over HTTP', () => {
     expect((await api.request(`/api/threads/${id}`, { token })).status).toBe(404);
   });
 
+  it('W3 names folders in place of paths of the machine in what it exports, and gives a person their own words back as they were', async () => {
+    const api = await apiKernel([{ calls: [{ name: 'act', input: {} }] }, { text: 'Done.' }]);
+    const { sandbox } = api.pith;
+    const token = await api.token();
+    const id = await api.thread(token);
+    const text = `Look at ${sandbox}/notes.md`;
+    await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text } });
+    for (const path of ['export', 'export?format=json', 'trace', 'usage']) {
+      const answer = await api.request(`/api/threads/${id}/${path}`, { token });
+      const named = answer.text.includes('Look at sandbox/notes.md');
+      expect([path, answer.status, answer.text.includes(sandbox), named]).toEqual([path, 200, false, path.startsWith('export')]);
+    }
+    const branch = await api.request(`/api/threads/${id}/branch`, { method: 'POST', token, json: { before: 1 } });
+    expect(branch.json).toMatchObject({ text });
+  });
+
   it('W17 W21 says of a conversation how its last turn ended without an answer, over a restart and until the next answer', async () => {
     const api = await apiKernel([{ error: new PithError('model_failed', 'the model is away', { cure: 'wait' }) }, { text: 'Here.' }]);
     const token = await api.token();

@@ -1,3 +1,4 @@
+import type { JsonValue } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { apiKernel, upTo, type ApiKernel } from './api-kernel.ts';
 
@@ -8,9 +9,9 @@ const files = {
 export default class {
   constructor(context) { this.context = context; }
   getTools() {
-    const input = z.object({ text: z.string(), userId: z.string().nullable(), target: z.string().nullable() });
-    const execute = async ({ text, userId, target }) => {
-      await this.context.events.publish('notify', { v: 1, kind: 'bell', text, userId, target, threadId: null });
+    const input = z.object({ text: z.string(), userId: z.string().nullable(), target: z.string().nullable(), about: z.unknown().optional() });
+    const execute = async ({ text, userId, target, about }) => {
+      await this.context.events.publish('notify', { v: 1, kind: 'bell', text, userId, target, about, threadId: null });
       return 'rung';
     };
     return [defineTool({ name: 'ring', description: 'Tells somebody.', input, execute })];
@@ -20,8 +21,8 @@ export default class {
   'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [bell] }\n',
 };
 
-const ring = (text: string, userId: string | null, target: string | null = null) => [
-  { calls: [{ name: 'ring', input: { text, userId, target } }] },
+const ring = (text: string, userId: string | null, target: string | null = null, about: JsonValue = null) => [
+  { calls: [{ name: 'ring', input: { text, userId, target, about } }] },
   { text: 'done' },
 ];
 
@@ -52,6 +53,22 @@ describe('what people are told outside of conversations', () => {
     expect([foreign.status, foreign.text.replace(first?.id ?? '-', 'nothing')]).toEqual([404, unknown.text]);
     expect((await dismiss(ann, first?.id)).status).toBe(200);
     expect(await listed(api, ann)).toEqual([second]);
+  });
+
+  it('W14 W21 says which thing it tells of, as data; what names none is left out', async () => {
+    const run = { kind: 'run', id: 'run-1' };
+    const api = await apiKernel([...ring('It ran.', 'ann', null, run), ...ring('Odd.', 'ann', null, 'run-1')], { files });
+    const ann = await api.token({ userId: 'ann' });
+    const stream = await api.events('/api/events', { token: ann });
+    for (const text of ['ring it', 'ring it oddly']) {
+      await api.pith.run(text);
+      await upTo(stream, isNotice);
+    }
+    stream.leave();
+    expect(await listed(api, ann)).toMatchObject([
+      { text: 'Odd.', about: null },
+      { text: 'It ran.', about: run },
+    ]);
   });
 
   it('W1 W16 waits for the person at the terminal until a page is open, since a terminal may be next', async () => {

@@ -182,7 +182,7 @@ describe('saved skills over HTTP', () => {
       only: ONLY,
       files: { 'pith.yaml': 'default_agent: helper\nextensions: { saved_skills: { lanes: { skill-default: { slots: 1 } } } }\n' },
     });
-    const ask = async (token: string) => (await api.request('/api/runs/lanes', { token })).json;
+    const ask = async (token: string) => (await api.request('/api/lanes', { token })).json;
     const [ann, bob, root] = [
       await api.token({ userId: 'ann' }),
       await api.token({ userId: 'bob' }),

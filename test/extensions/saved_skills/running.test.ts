@@ -273,7 +273,9 @@ describe('runs that nobody waits for', () => {
     });
     await saveAs(kernel, 'ada', 'report', { ...PLAIN, output_target: { kind: 'thread', target: '' } });
     expect(await kernel.as('ada', 'run report --input __thread_id__=talk')).toMatchObject({ error: null });
-    await expect.poll(() => told).toMatchObject([{ threadId: 'talk', userId: 'ada', text: 'ada/report: the report' }]);
+    await expect
+      .poll(() => told)
+      .toMatchObject([{ threadId: 'talk', userId: 'ada', text: 'ada/report: the report', about: { kind: 'run', id: expect.any(String) } }]);
   });
 
   it('M90 update_status is the line of the run; a cancelled run ends, and one that waits never begins', async () => {

@@ -25,7 +25,13 @@ describe('schedules', () => {
     expect(model.requests[2]?.messages).toHaveLength(1);
     expect(JSON.stringify(model.requests[2]?.messages)).toContain('Remind me of the soup.');
     expect(notices).toMatchObject([
-      { kind: 'schedule', threadId: 'kitchen', userId: 'local', text: expect.stringMatching(/^boss .*: The soup!$/) },
+      {
+        kind: 'schedule',
+        about: { kind: 'thread', id: expect.stringMatching(/^schedules\/.*\/1767226200000$/) },
+        threadId: 'kitchen',
+        userId: 'local',
+        text: expect.stringMatching(/^boss .*: The soup!$/),
+      },
     ]);
     const left = () => pith.kernel.agents.callTool('boss', 'list_schedules', {});
     await until(async () => JSON.stringify(await left()).includes('"schedules":[]')); // it goes once its run is over

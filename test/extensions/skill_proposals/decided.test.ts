@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, unlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { printedHints } from '../../../sandbox/extensions/cli_channel/commands.ts';
 import { BETTER, codeOf, LETTERS, proposalsKernel, step } from './proposals-kernel.ts';
@@ -124,6 +124,17 @@ describe('proposals that were decided, or cannot be', () => {
     pass(29 * DAY);
     expect(await status(id)).toBe('open');
     expect(notices).toHaveLength(2);
+  });
+
+  it('P4 W12 the list says why each was proposed and what it changes, as data; of a diff that is none any more, nothing', async () => {
+    const { proposed, list, place } = await proposalsKernel();
+    const id = await proposed(BETTER, { justification: 'First.\nSecond.' });
+    const change = { files: [{ path: 'SKILL.md', change: 'changed' }], added: 2, removed: 1 };
+    expect(await list()).toMatchObject([{ id, justification: 'First.\nSecond.', change }]);
+    const file = place(`${FOLDER}/${id}.md`);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('--- a/SKILL.md', 'somewhere'));
+    const [edited] = await list();
+    expect([edited?.id, 'change' in edited!]).toEqual([id, false]);
   });
 
   it('P4 the list shows what waits, and all with --all; an empty one says so', async () => {

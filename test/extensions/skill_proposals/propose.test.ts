@@ -1,4 +1,5 @@
 import { readFileSync, symlinkSync } from 'node:fs';
+import { recordEvents } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { BETTER, LETTERS, proposalsKernel, step } from './proposals-kernel.ts';
 
@@ -16,7 +17,7 @@ describe('propose_skill_update', () => {
     expect(text).toContain('+2. Write the letter in the language of the address.\n');
     expect(text).toContain('> A letter to Lyon was in English.');
     expect(skill()).toBe(LETTERS);
-    expect(await list()).toEqual([
+    expect(await list()).toMatchObject([
       { id: answer['proposal'], skill: 'letters', status: 'open', author: 'reader', createdAt: expect.stringMatching(/^\d{4}-/) },
     ]);
   });
@@ -103,8 +104,10 @@ describe('propose_skill_update', () => {
   });
 
   it('P4 tells people in every channel who proposes what, why, and where to look', async () => {
-    const { proposed, notices } = await proposalsKernel();
+    const { pith, proposed, notices } = await proposalsKernel();
+    const heard = recordEvents(pith.kernel.events);
     const id = await proposed();
+    expect(heard.of('notify')).toMatchObject([{ about: { kind: 'proposal', id } }]);
     expect(notices).toEqual([
       `The agent reader proposes a change to the skill letters: Letters came in the wrong language. See: pith skills proposals show ${id}`,
     ]);

@@ -83,6 +83,7 @@ describe('the commands', () => {
         path: `${box.sandbox}/skills/writing/SKILL.md`,
         state: 'offered',
         tokens: 2,
+        tokensEstimated: true,
         version: '1.2.0',
         tags: [],
         diagnostics: [

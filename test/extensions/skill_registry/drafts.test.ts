@@ -94,12 +94,17 @@ describe('drafts', () => {
 
   it('P1: people are told of a draft once its turn has ended', async () => {
     const kernel = await drafting();
-    const told: string[] = [];
-    kernel.pith.kernel.events.handle('notify', ({ text }) => void told.push(text));
+    const told: object[] = [];
+    kernel.pith.kernel.events.handle('notify', ({ text, about }) => void told.push([text, about]));
     await kernel.turn('writer', 'write it down', write('release-notes'), write('release-notes', 'x\n', 'references/a.md'));
     await expect
       .poll(() => told)
-      .toEqual([expect.stringMatching(/wrote a draft of a skill, 'release-notes'.*pith skills accept release-notes/u)]);
+      .toEqual([
+        [
+          expect.stringMatching(/wrote a draft of a skill, 'release-notes'.*pith skills accept release-notes/u),
+          { kind: 'skill', id: 'release-notes' },
+        ],
+      ]);
   });
 
   it('P1: discarding takes away what tools wrote, and nothing that a person wrote or changed', async () => {

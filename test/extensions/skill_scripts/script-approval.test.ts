@@ -107,7 +107,12 @@ describe('S73 without a sandbox', () => {
     expect(await kit.run('scripts/a.sh')).toMatchObject({ ok: true, output: 'first\npart\n' });
     expect(await kit.run('scripts/fail.sh')).toMatchObject({ code: 'script_failed', metadata: { exit: 9 } });
     expect(events.of('notify')).toEqual([
-      expect.objectContaining({ threadId: 'test', kind: 'warning', text: expect.stringContaining('without a sandbox') }),
+      expect.objectContaining({
+        threadId: 'test',
+        kind: 'warning',
+        about: { kind: 'extension', id: 'skill_scripts' },
+        text: expect.stringContaining('without a sandbox'),
+      }),
     ]);
     const { extensions } = await kit.pith.kernel.doctor();
     const notes = extensions.find(({ id }) => id === 'skill_scripts')?.notes.filter(({ code }) => code === 'unconfined');

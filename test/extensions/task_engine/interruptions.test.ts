@@ -1,3 +1,4 @@
+import { recordEvents } from 'pith/testing';
 import { PithError } from 'pith';
 import { describe, expect, it } from 'vitest';
 import { passing } from '../../waiting.ts';
@@ -77,6 +78,7 @@ describe('tasks that are held up', () => {
       if (message.includes('has answered')) return text('all of it is done');
       return stepOf(request) === 0 ? call('request_human_review', { question: 'Shall I go on?' }) : text('asked');
     });
+    const heard = recordEvents(kernel.test.kernel.events);
     const id = await kernel.submit('parent');
     const asks = `Task ${id} (parent) asks: Shall I go on?; answer: pith tasks review ${id} "<your answer>"`;
     const ends = `Task ${id} (parent) is done:\n\nall of it is done`;
@@ -86,6 +88,8 @@ describe('tasks that are held up', () => {
     await kernel.command('tasks', 'review', id, 'yes');
     await kernel.until(id, 'done');
     await expect.poll(() => kernel.notices()).toEqual([asks, ends]);
+    const about = { kind: 'task', id };
+    expect(heard.of('notify')).toMatchObject([{ about }, { about }]);
   });
 });
 

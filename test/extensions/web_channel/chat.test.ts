@@ -76,7 +76,7 @@ describePage('the chat', () => {
     await say(page, 'Begin');
     await page.getByText('An answer before.').waitFor();
     await say(page, 'Go on');
-    await page.getByText('Thinking').waitFor();
+    await page.getByText('Thinking …').waitFor();
     await page.evaluate(WATCH);
     first.open();
     await page.getByRole('cell', { name: '2' }).waitFor();
@@ -197,7 +197,7 @@ describePage('the chat', () => {
 
   it('W11 calls are folded, with their arguments, result and time; a change is coloured; a skill says its tokens', async () => {
     const edits = [{ old_text: 'Hello', new_text: 'Good day' }];
-    const { page, faults } = await openPage({
+    const { api, page, faults } = await openPage({
       script: [
         {
           calls: [
@@ -211,7 +211,8 @@ describePage('the chat', () => {
     });
     await say(page, 'Do it');
     await page.getByText('Done.').waitFor();
-    await page.getByText(/^loaded letters, \d+ tokens$/u).waitFor();
+    const { json } = await api.request('/api/skills/letters', { token: await api.token({ userId: 'local', role: 'admin' }) });
+    await page.getByText(`loaded letters, ${(json as { readonly tokens: number }).tokens} tokens`, { exact: true }).waitFor();
     const call = page.locator('details.call').filter({ hasText: 'act' }).last();
     expect(await call.getByText('did act').isVisible()).toBe(false);
     await call.locator('summary').press('Enter');
@@ -235,6 +236,28 @@ describePage('the chat', () => {
     await page.keyboard.press('Enter');
     await page.getByText('I leave it.').waitFor();
     expect(JSON.stringify(api.model.requests[1]?.messages)).toContain('it is late');
+  });
+
+  it('W10 W11 behind an answer the focus goes to the next question, and behind the last one to where a message is written', async () => {
+    const asks = ['one', 'two'].map((task) => ({ name: 'delegate_task', input: { agent_id: 'worker', task } }));
+    const risk = { calls: [{ name: 'risk', input: {} }] };
+    const { page } = await openPage({
+      script: [{ calls: asks }, risk, risk, { text: 'done' }, { text: 'done' }, { text: 'Both are done.' }],
+      extensions: ['delegation'],
+      files: {
+        'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [delegation], delegates_to: [worker] }\n',
+        'agents/worker/manifest.yaml': 'id: worker\nagent: { uses_tools: [risky] }\n',
+      },
+    });
+    await say(page, 'Do it twice');
+    const questions = page.getByRole('region', { name: 'A question to you' });
+    await questions.nth(1).waitFor();
+    await questions.first().getByRole('button', { name: 'Yes y' }).press('Enter');
+    await expect.poll(() => questions.count()).toBe(1);
+    expect(await page.locator('.question:focus').count()).toBe(1);
+    await questions.getByRole('button', { name: 'Yes y' }).press('Enter');
+    await page.getByText('Both are done.').waitFor();
+    expect(await page.locator(':focus').getAttribute('aria-label')).toBe('Message');
   });
 
   it('W11 a turn that fails, reaches a limit or is stopped says so, also after a reload, until the next one', async () => {
@@ -262,7 +285,7 @@ describePage('the chat', () => {
     await page.reload();
     await limited.waitFor();
     await say(page, 'Go on');
-    await page.getByText('Thinking').waitFor();
+    await page.getByText('Thinking …').waitFor();
     expect(await limited.count()).toBe(0);
     await page.getByRole('button', { name: 'Stop' }).click();
     await log.getByText('The turn was stopped.').waitFor();
@@ -278,7 +301,7 @@ describePage('the chat', () => {
     const spare = { 'agents/spare/manifest.yaml': 'id: spare\nagent: {}\n' };
     const { api, page } = await openPage({ script: [async () => (await held.opened, { text: 'Done.' })], files: spare });
     await say(page, 'Begin');
-    await page.getByText('Thinking').waitFor();
+    await page.getByText('Thinking …').waitFor();
     await say(page, '@spare And you?');
     const queued = page.getByRole('article', { name: 'Queued message' });
     await queued.getByText('And you?').waitFor();
@@ -294,7 +317,7 @@ describePage('the chat', () => {
     const held = gate();
     const { page, faults } = await openPage({ script: [async () => (await held.opened, { text: 'Done.' })] });
     await say(page, 'Begin');
-    await page.getByText('Thinking').waitFor();
+    await page.getByText('Thinking …').waitFor();
     await say(page, 'Never mind');
     const queued = page.getByRole('article', { name: 'Queued message' });
     await queued.getByText('Never mind').waitFor();
@@ -483,6 +506,11 @@ describePage('the chat', () => {
     await page.getByText('the conversation that it branched from').waitFor();
     await say(page, '/new');
     await page.getByRole('heading', { name: 'What shall we do?' }).waitFor();
+    await say(page, '/compact');
+    await page.getByText('/compact needs a conversation').waitFor();
+    await page.getByRole('textbox', { name: 'Message' }).fill('');
+    await say(page, '/setup');
+    await page.getByRole('button', { name: 'Ask the servers again' }).waitFor();
     expect(api.model.requests).toHaveLength(2);
     expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]); // recipes are not there
   });

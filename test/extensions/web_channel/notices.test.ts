@@ -1,3 +1,4 @@
+import type { JsonValue } from 'pith';
 import { expect, it } from 'vitest';
 import { describePage, openPage, violations } from './browser.ts';
 
@@ -7,11 +8,11 @@ const files = {
 export default class {
   constructor(context) { this.context = context; }
   getTools() {
-    const execute = async ({ text }) => {
-      await this.context.events.publish('notify', { v: 1, kind: 'bell', text, userId: 'local', target: null, threadId: null });
+    const execute = async ({ text, about }) => {
+      await this.context.events.publish('notify', { v: 1, kind: 'bell', text, about: about ?? null, userId: 'local', target: null, threadId: null });
       return 'rung';
     };
-    return [defineTool({ name: 'ring', description: 'Tells somebody.', input: z.object({ text: z.string() }), execute })];
+    return [defineTool({ name: 'ring', description: 'Tells somebody.', input: z.object({ text: z.string(), about: z.unknown().optional() }), execute })];
   }
 }
 `,
@@ -31,6 +32,26 @@ describePage('notices', () => {
     expect(await violations(tab)).toEqual([]);
     await tab.getByRole('button', { name: 'Dismiss' }).click();
     for (const shown of [page, tab]) await shown.getByText(text).waitFor({ state: 'hidden' });
+    expect(faults).toEqual([]);
+  });
+
+  it('W10 W14 lead to what they tell of, where the page shows it; the focus goes on when one is dismissed', async () => {
+    const ring = (text: string, about: JsonValue) => [{ calls: [{ name: 'ring', input: { text, about } }] }, { text: 'rung' }];
+    const script = [...ring('It failed.', { kind: 'extension', id: 'bell' }), ...ring('It rains.', { kind: 'weather', id: 'rain' })];
+    const { api, page, faults } = await openPage({ script, files });
+    for (const text of ['ring it', 'ring again']) await api.pith.run(text);
+    await page.getByRole('button', { name: '2 notices' }).click();
+    expect(await page.getByRole('article').filter({ hasText: 'It rains.' }).getByRole('link').count()).toBe(0);
+    const dismiss = page.getByRole('button', { name: 'Dismiss', exact: true });
+    const focused = () => page.locator(':focus').textContent();
+    await dismiss.first().press('Enter');
+    await page.getByText('It rains.').waitFor({ state: 'hidden' });
+    expect(await focused()).toBe('Dismiss');
+    await page.getByRole('link', { name: 'Open the extension' }).click();
+    await page.getByRole('heading', { name: 'bell' }).waitFor();
+    await dismiss.press('Enter');
+    await dismiss.waitFor({ state: 'hidden' });
+    expect(await focused()).toBe('System');
     expect(faults).toEqual([]);
   });
 });

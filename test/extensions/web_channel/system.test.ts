@@ -207,6 +207,8 @@ export default class {
     });
     onTestFinished(() => void Reflect.deleteProperty(globalThis, 'sickBefore'));
     await page.getByRole('link', { name: 'System' }).click();
+    await page.getByRole('button', { name: 'Reload sick' }).waitFor();
+    expect(await page.getByText('pith extensions reload').count()).toBe(0);
     await page.getByRole('button', { name: 'Reload sick' }).press('Enter');
     await page.getByText('it is sick').waitFor({ state: 'hidden' });
     await page.getByText('Model:').waitFor();

@@ -35,7 +35,7 @@ describePage('work', () => {
     await page.getByRole('link', { name: 'Timeline' }).press('Enter');
     await page.getByRole('cell', { name: 'answered: once' }).waitFor();
     const shown = await lines(page);
-    expect(shown.map((line) => line.replace(/\d+ (?:\+ \d+ )?tokens/u, 'TOKENS'))).toEqual([
+    expect(shown.map((line) => line.replace(/[\d,]+ tokens(?: in, [\d,]+ out)?/u, 'TOKENS'))).toEqual([
       ' | helper | turn | done, TOKENS',
       expect.stringMatching(/^ \| Step 1: \S+ \| model \| TOKENS$/u),
       ' | Approval of risk | waiting | answered: once',

@@ -16,7 +16,7 @@ import { serverEvent } from './server-events.ts';
 import type { TurnEnds } from './turn-ends.ts';
 
 /** The channel of turns that are asked for here. */
-const CHANNEL_ID = 'web';
+export const CHANNEL_ID = 'web';
 /** Of events that wait for one reader of a turn. */
 const MOST_BYTES = 8 * 1024 * 1024;
 const HEARTBEAT_MS = 15_000;

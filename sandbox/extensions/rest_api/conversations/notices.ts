@@ -7,6 +7,7 @@ import { type ApiTables, DAY_MS } from './tables.ts';
 const LOCAL = 'local';
 const KEPT_MS = 30 * DAY_MS;
 const MOST = 100;
+const ABOUT = z.strictObject({ kind: z.string(), id: z.string() });
 
 /** What a person is told outside of turns: kept until they dismiss it, for a page that they have open or open later. */
 export class Notices {
@@ -20,7 +21,7 @@ export class Notices {
    * `target`: `web:NAME`, or `web` for whom the message concerns. The person at the terminal is reached here only while a page is open,
    * because a terminal may be opened next. Rejects `provider_unavailable` otherwise.
    */
-  async deliver({ key, kind, text, threadId, userId, approvalId }: ChannelMessage, target: string): Promise<string> {
+  async deliver({ key, kind, text, threadId, userId, about, approvalId }: ChannelMessage, target: string): Promise<string> {
     const named = target.startsWith('web:') ? target.slice(4) : null;
     const to = named ?? userId ?? LOCAL;
     if (named === null && to === LOCAL && !this.feed.isRead(LOCAL))
@@ -28,10 +29,11 @@ export class Notices {
     if (approvalId !== undefined) return approvalId; // the page asks it in its conversation
     const id = key ?? randomUUID();
     const at = this.clock.now();
+    const known = ABOUT.safeParse(about);
     await this.tables.write((db) => [
       db
         .insertInto('rest_api__notices')
-        .values({ id, at, user_id: to, kind, text, thread: threadId ?? null })
+        .values({ id, at, user_id: to, kind, text, thread: threadId ?? null, about: known.success ? JSON.stringify(known.data) : null })
         .onConflict((each) => each.doNothing()),
       db.deleteFrom('rest_api__notices').where('at', '<', at - KEPT_MS),
     ]);
@@ -55,6 +57,7 @@ export class Notices {
                 kind: z.string(),
                 text: z.string(),
                 threadId: z.string().nullable(),
+                about: ABOUT.nullable().meta({ description: 'What it tells of: a proposal, run, task, thread, extension, …' }),
               }),
             ),
           }),
@@ -83,12 +86,17 @@ export class Notices {
     const rows = await this.tables.all((db) =>
       db
         .selectFrom('rest_api__notices')
-        .select(['id', 'at', 'kind', 'text', 'thread'])
+        .select(['id', 'at', 'kind', 'text', 'thread', 'about'])
         .where('user_id', '=', userId)
         .orderBy('at', 'desc')
         .limit(MOST),
     );
-    return rows.map(({ at, thread, ...row }) => ({ ...row, at: new Date(Number(at)).toISOString(), threadId: thread }));
+    return rows.map(({ at, thread, about, ...row }) => ({
+      ...row,
+      at: new Date(Number(at)).toISOString(),
+      threadId: thread,
+      about: about === null ? null : ABOUT.parse(JSON.parse(about)),
+    }));
   }
 
   /** Another page of this person shows it no longer either. */

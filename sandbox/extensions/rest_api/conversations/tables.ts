@@ -21,6 +21,8 @@ interface Tables {
     readonly kind: string;
     readonly text: string;
     readonly thread: string | null;
+    /** As JSON. */
+    readonly about: string | null;
   };
   /** Messages that wait in busy threads, in the order in which they came. */
   rest_api__queued: {
@@ -63,6 +65,7 @@ const MIGRATIONS: readonly Migration[] = [
     "UPDATE rest_api__queued SET user_id = json_extract(asked, '$.userId')",
     'CREATE TABLE rest_api__keys (thread text NOT NULL, key text NOT NULL, digest text NOT NULL, PRIMARY KEY (thread, key))',
   ],
+  ['ALTER TABLE rest_api__notices ADD COLUMN about text'],
 ];
 
 /** How long what is kept between requests is kept. */

@@ -174,16 +174,16 @@ async function checkTarget({ context }: Saver, before: SavedSkill | null, { outp
     });
 }
 
-/** As an agent: its model alone, then what its skills and its tools add. A field that was refused already is not refused again. */
+/** As an agent: its model without them, then what its skills and its tools add. A field that was refused already is not refused again. */
 async function checkAgent({ context: { agents, config } }: Saver, skill: SavedSkill, checks: FieldChecks): Promise<void> {
   const spec = specOf(skill, skill.uses_skills, config.defaults);
   const errorsOf = async (part: Partial<AgentSpec>): Promise<readonly Diagnostic[]> =>
     (await agents.check({ ...spec, usesSkills: [], usesTools: [], ...part })).filter(({ severity }) => severity === 'error');
-  const withoutBoth = await errorsOf({});
+  const ofModel = await errorsOf({});
   const added = async (part: Partial<AgentSpec>) =>
-    (await errorsOf(part)).filter(({ message }) => !withoutBoth.some((other) => other.message === message));
+    (await errorsOf(part)).filter(({ message }) => !ofModel.some((other) => other.message === message));
   const found = [
-    ['model_tier', withoutBoth],
+    ['model_tier', ofModel],
     ['uses_skills', await added({ usesSkills: spec.usesSkills })],
     ['tools', await added({ usesTools: spec.usesTools })],
   ] as const;

@@ -102,14 +102,15 @@ export function partsOf(
 /** `key` is that of one message: a channel that has delivered it delivers it no second time. A notice is said again after a crash before that is written. */
 async function send(context: Context, run: Run, { key, text: result, target, threadId }: Part & { readonly key: string }): Promise<void> {
   const text = `${run.skill}: ${result}`;
+  const about = { kind: 'run', id: run.id };
   if (target === '') {
     // Kept on disk until somebody opens a channel.
-    const notice = { v: 1, text, kind: 'run', target: null, threadId, userId: run.actsAs } as const;
+    const notice = { v: 1, text, kind: 'run', about, target: null, threadId, userId: run.actsAs } as const;
     await context.events.publish('notify', notice, { key: `saved_skills/${key}` });
     return;
   }
   const channel = channelFor(target, await channelsOf(context));
-  await channel.deliver({ key, text, kind: 'run', userId: run.actsAs, ...(threadId === null ? {} : { threadId }) }, target);
+  await channel.deliver({ key, text, kind: 'run', about, userId: run.actsAs, ...(threadId === null ? {} : { threadId }) }, target);
 }
 
 /** The channels that there are, with their kinds: code of one that was not needed yet is loaded for that. One that cannot run is left out. */

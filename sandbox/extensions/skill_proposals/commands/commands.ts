@@ -101,7 +101,6 @@ function showDecided(entry: Entry, io: CommandIO): void {
   const { proposal, state } = entry;
   io.json({
     ...entryJson(entry),
-    justification: proposal?.justification ?? '',
     evidence: proposal?.evidence ?? '',
     diff: proposal?.diff ?? '',
   });

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { difference } from '@pith/text-changes';
+import { FileRefused } from '@pith/safe-files';
+import { difference, parsePlan } from '@pith/text-changes';
 import { isSameFile, type SkillTree } from '../change/skill-tree.ts';
 
 /** A proposal is small: a comparison that gives up would leave no hunks to store. */
@@ -57,11 +58,34 @@ export function diffText(files: readonly ChangedFile[]): string {
     .join('\n');
 }
 
-export function linesOf(files: readonly ChangedFile[]): { readonly added: number; readonly removed: number } {
-  const lines = files.flatMap(({ patch }) => (patch ?? '').split('\n').slice(HEADER_LINES));
-  const count = (sign: string) => lines.filter((line) => line.startsWith(sign)).length;
-  return { added: count('+'), removed: count('-') };
+export interface ChangedLines {
+  readonly added: number;
+  readonly removed: number;
+}
+
+export function linesOf(files: readonly ChangedFile[]): ChangedLines {
+  return counted(files.flatMap(({ patch }) => (patch ?? '').split('\n').slice(HEADER_LINES)));
 }
 
 /** The two names of a unified diff. */
 const HEADER_LINES = 2;
+
+function counted(lines: readonly string[]): ChangedLines {
+  const count = (sign: string) => lines.filter((line) => line.startsWith(sign)).length;
+  return { added: count('+'), removed: count('-') };
+}
+
+/** What a diff that is kept changes; null: somebody has edited it, and it is none any more. */
+export function changeIn(diff: string): (ChangedLines & { readonly files: readonly Pick<ChangedFile, 'path' | 'change'>[] }) | null {
+  try {
+    const plan = parsePlan(diff);
+    const files = plan.map(({ from, to }) => {
+      const change = from === null ? ('added' as const) : to === null ? ('removed' as const) : ('changed' as const);
+      return { path: String(to ?? from), change };
+    });
+    return { files, ...counted(plan.flatMap(({ patch }) => patch.hunks.flatMap(({ lines }) => lines))) };
+  } catch (error) {
+    if (error instanceof FileRefused) return null;
+    throw error;
+  }
+}

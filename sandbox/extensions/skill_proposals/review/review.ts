@@ -14,7 +14,7 @@ import type { Context } from '../config.ts';
 import { readSkillTree, type SkillTree } from '../change/skill-tree.ts';
 import type { Candidates, Fit, Fitted } from '../proposal/fit.ts';
 import { contentDigest, type Entry, type Proposal } from '../proposal/proposal.ts';
-import { type ChangedFile, changedFiles, linesOf } from './changed-files.ts';
+import { type ChangedFile, changedFiles, type ChangedLines, linesOf } from './changed-files.ts';
 import { lintOfDiff } from './diff-lint.ts';
 import { folderFacts, type FolderFacts, newOnes } from './folder-facts.ts';
 
@@ -26,7 +26,7 @@ export interface Review {
   readonly digest: string;
   readonly fit: Fitted;
   readonly files: readonly ChangedFile[];
-  readonly lines: { readonly added: number; readonly removed: number };
+  readonly lines: ChangedLines;
   readonly before: FolderFacts;
   readonly after: FolderFacts;
   readonly isRewrite: boolean;

@@ -2,8 +2,8 @@ import pc from 'picocolors';
 import type { CommandIO, JsonValue } from 'pith';
 import { localTime, widthOf } from '@pith/command-line';
 import { counted, enumerated, printable, printableLine, someOf, wrapLines } from '@pith/plain-text';
-import type { Entry } from '../proposal/proposal.ts';
-import { diffText } from './changed-files.ts';
+import type { Entry, Proposal } from '../proposal/proposal.ts';
+import { changeIn, diffText } from './changed-files.ts';
 import { type Misfit, type Review, wholeTexts } from './review.ts';
 
 const SHOWN_FINDINGS = 10;
@@ -219,7 +219,6 @@ export function reviewJson(review: Review): { [key: string]: JsonValue } {
     ...entryJson(review.entry),
     digest,
     sources: [...proposal.sources],
-    justification: proposal.justification,
     evidence: proposal.evidence,
     version: { from: fit.version.from, to: fit.version.to, step: fit.version.step },
     files: files.map((file) => ({ ...file })),
@@ -240,6 +239,12 @@ export function reviewJson(review: Review): { [key: string]: JsonValue } {
   };
 }
 
+/** As it was proposed. */
+function changeJson({ diff }: Proposal): { [key: string]: JsonValue } {
+  const change = changeIn(diff);
+  return change === null ? {} : { change: { ...change, files: change.files.map((file) => ({ ...file })) } };
+}
+
 export function entryJson({ id, state, proposal, problem, file }: Entry): { [key: string]: JsonValue } {
   return {
     id,
@@ -247,6 +252,7 @@ export function entryJson({ id, state, proposal, problem, file }: Entry): { [key
     status: state,
     author: proposal?.author ?? null,
     createdAt: proposal?.created ?? null,
+    ...(proposal === null ? {} : { justification: proposal.justification, ...changeJson(proposal) }),
     ...(problem === null ? {} : { problem, path: file.path }),
     ...(proposal?.reason ? { reason: proposal.reason } : {}),
   };

@@ -87,6 +87,7 @@ export class Drafts implements SkillDrafts {
       return {
         agent: before?.agent ?? turn.agent.id,
         threadId: before?.threadId ?? turn.threadId,
+        userId: before === null ? turn.userId : before.userId,
         at: context.clock.now(),
         sources: sources === null || before?.sources === null ? null : [...new Set([...(before?.sources ?? []), ...sources])],
         files: written,
@@ -165,6 +166,7 @@ export class Drafts implements SkillDrafts {
     for (const { id, program, serves } of changes)
       this.#notify(
         turn,
+        id,
         `The skill '${id}' ${howOf({ serves })} while ${program} ran, which nothing confines: ${serves === null ? 'nothing offers it' : 'the version before is used'} until you decide. To look at it: pith skills accept ${id}${serves === null ? '' : `; to take it back: ${takenBackBy({ id, serves })}`}`,
       );
   }
@@ -179,6 +181,7 @@ export class Drafts implements SkillDrafts {
       await this.#accept(id, looked.content.digest, { how: 'accepted', by: turn.agent.id, reason: 'skills.new_skills: auto' });
       this.#notify(
         turn,
+        id,
         `${wrote} the skill '${id}', and it is offered: it is text only and gains in its own cases. To look at it: pith skills show ${id}`,
       );
       return;
@@ -186,6 +189,7 @@ export class Drafts implements SkillDrafts {
     const held = why === null ? '' : ` (${why})`;
     this.#notify(
       turn,
+      id,
       `${wrote} a draft of a skill, '${id}', which nothing offers yet${held}. To look at it and decide: pith skills accept ${id}, or pith skills discard ${id}`,
     );
   }
@@ -287,10 +291,11 @@ export class Drafts implements SkillDrafts {
     }
   }
 
-  #notify({ threadId, userId }: TurnInfo, text: string): void {
+  #notify({ threadId, userId }: TurnInfo, id: string, text: string): void {
     const { events, logger } = this.ports.context;
-    void Promise.resolve(events.publish('notify', { v: 1, text, kind: 'info', target: null, threadId, userId }, { key: threadId })).catch(
-      (error: unknown) => logger.warn(`${text}; the notice could not be sent: ${messageOf(error)}`),
+    const notice = { v: 1, text, kind: 'info', about: { kind: 'skill', id }, target: null, threadId, userId } as const;
+    void Promise.resolve(events.publish('notify', notice, { key: threadId })).catch((error: unknown) =>
+      logger.warn(`${text}; the notice could not be sent: ${messageOf(error)}`),
     );
   }
 }

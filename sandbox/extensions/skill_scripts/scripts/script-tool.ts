@@ -167,12 +167,13 @@ export function unconfinedNotes({ scripts }: ScriptsConfig): readonly { readonly
 }
 
 /** Warns the person in the conversation, the first time that a script runs. */
-export function unconfinedWarning({ events, logger }: Pick<ExtensionContext, 'events' | 'logger'>): (turn: TurnInfo) => void {
+export function unconfinedWarning({ events, id, logger }: Pick<ExtensionContext, 'events' | 'id' | 'logger'>): (turn: TurnInfo) => void {
   let isWarned = false;
   return ({ threadId, userId }) => {
     if (isWarned) return;
     isWarned = true;
-    const notice = { v: 1, text: `Warning: ${WHAT}.`, kind: 'warning', target: null, threadId, userId } as const;
+    const about = { kind: 'extension', id };
+    const notice = { v: 1, text: `Warning: ${WHAT}.`, kind: 'warning', about, target: null, threadId, userId } as const;
     events
       .publish('notify', notice, { key: threadId })
       .catch((error: unknown) => logger.warn(`${WHAT}; the warning could not be sent: ${messageOf(error)}`));

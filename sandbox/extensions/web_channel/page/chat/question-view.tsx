@@ -1,10 +1,12 @@
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
+import { usePassedFocus } from '../parts/passed-focus.ts';
 import { Problem } from '../parts/problem.tsx';
 import { ApiError } from '../server/api.ts';
 import { mayAnswer } from '../server/session.ts';
 import type { Conversation } from './conversation.ts';
+import { messageBox } from './message-box.ts';
 import type { Answer, Question } from './shapes.ts';
 
 /** The keys and the words of a chat in a terminal. */
@@ -32,6 +34,7 @@ export function QuestionView({ question, conversation, takesKeys }: QuestionView
   const isAnswering = useRef(false);
   const why = useRef<HTMLInputElement>(null);
   const view = useRef<HTMLElement>(null);
+  usePassedFocus(view, (left) => otherQuestion(left) ?? messageBox());
   const details = question.details ?? JSON.stringify(question.input, null, 2);
   const isLong = details.split('\n').length > LONG;
   const answer = async (choice: Answer): Promise<void> => {
@@ -121,6 +124,10 @@ export function QuestionView({ question, conversation, takesKeys }: QuestionView
       <Problem error={error} />
     </section>
   );
+}
+
+function otherQuestion(left: HTMLElement): HTMLElement | undefined {
+  return [...document.querySelectorAll<HTMLElement>('.question')].find((each) => each !== left);
 }
 
 /** Brings the open question before its person: keys answer it then. */

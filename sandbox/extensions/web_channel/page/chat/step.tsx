@@ -169,9 +169,9 @@ function stateOf(result: Result | null): keyof typeof MARKS {
   return error?.code === 'approval_denied' ? 'refused' : 'failed';
 }
 
-/** What of a skill the model has read, with the tokens of that. */
+/** What of a skill the model has read, with the tokens of that: the same as the list of skills says. */
 function SkillChip({ skill, result }: { readonly skill: string; readonly result: Result | null }): VNode {
-  const text = typeof result?.output === 'string' ? result.output : '';
+  const text = typeof result?.output === 'string' ? instructionsIn(result.output) : '';
   const tokens = useMemo(() => countTokens(text), [text]);
   if (result === null) return <span class="chip">loading {skill}</span>;
   return (
@@ -179,6 +179,11 @@ function SkillChip({ skill, result }: { readonly skill: string; readonly result:
       {result.ok ? `loaded ${skill}, ${short(tokens)} tokens` : `${skill} was not loaded`}
     </span>
   );
+}
+
+/** What a skill says, without what the tool says around it; all of it, where it says nothing around. */
+function instructionsIn(output: string): string {
+  return /^<skill [^\n]*>\n(.*)\n<\/skill/msu.exec(output)?.[1] ?? output;
 }
 
 /** Values of several lines are shown as they are, patches and replacements with the colours of a difference. */

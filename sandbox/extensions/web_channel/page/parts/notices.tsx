@@ -1,9 +1,11 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
-import { address, followLink } from '../router.ts';
+import { useRef, useState } from 'preact/hooks';
+import { followLink } from '../router.ts';
 import { ask, type ApiError } from '../server/api.ts';
 import { concerns, useLoaded } from '../server/loaded.ts';
+import { placeOf, type Thing } from '../things.ts';
 import { Markdown } from './markdown.tsx';
+import { usePassedFocus } from './passed-focus.ts';
 import { Problem } from './problem.tsx';
 
 interface Notice {
@@ -11,6 +13,8 @@ interface Notice {
   readonly at: string;
   readonly text: string;
   readonly threadId: string | null;
+  /** What it tells of. */
+  readonly about: Thing | null;
 }
 
 /** What this person was told outside of conversations, newest first, until they dismiss it: in the header, where it covers nothing until it is opened. */
@@ -34,23 +38,8 @@ export function Notices(): VNode {
       {isOpen && notices.length > 0 && (
         <aside aria-label="Notices">
           <Problem error={error} />
-          {notices.map(({ id, at, text, threadId }) => (
-            <article key={id} class="notice">
-              <Markdown text={text} />
-              <div class="row">
-                <time class="muted" dateTime={at}>
-                  {new Date(at).toLocaleString()}
-                </time>
-                {threadId !== null && (
-                  <a href={address('chat', threadId)} onClick={followLink}>
-                    Open the conversation
-                  </a>
-                )}
-                <button type="button" onClick={() => void dismiss([id])}>
-                  Dismiss
-                </button>
-              </div>
-            </article>
+          {notices.map((notice) => (
+            <NoticeView key={notice.id} notice={notice} dismiss={() => void dismiss([notice.id])} />
           ))}
           {notices.length > 1 && (
             <button type="button" onClick={() => void dismiss(notices.map(({ id }) => id))}>
@@ -61,4 +50,40 @@ export function Notices(): VNode {
       )}
     </div>
   );
+}
+
+function NoticeView({ notice, dismiss }: { readonly notice: Notice; dismiss(): void }): VNode {
+  const view = useRef<HTMLElement>(null);
+  usePassedFocus(view, otherNotice);
+  return (
+    <article ref={view} class="notice">
+      <Markdown text={notice.text} />
+      <div class="row">
+        <time class="muted" dateTime={notice.at}>
+          {new Date(notice.at).toLocaleString()}
+        </time>
+        {placesOf(notice).map(({ href, name }) => (
+          <a key={href} href={href} onClick={followLink}>
+            Open the {name}
+          </a>
+        ))}
+        <button type="button" onClick={dismiss}>
+          Dismiss
+        </button>
+      </div>
+    </article>
+  );
+}
+
+/** What it tells of, and the conversation that it belongs to. */
+function placesOf({ about, threadId }: Notice) {
+  const things = [...(about === null ? [] : [about]), ...(threadId === null ? [] : [{ kind: 'thread', id: threadId }])];
+  const places = new Map(things.map(placeOf).flatMap((place) => (place === null ? [] : [[place.href, place] as const])));
+  return [...places.values()];
+}
+
+/** The next one to read; behind the last, the view that is open. */
+function otherNotice(left: HTMLElement): HTMLElement | null {
+  const other = [...document.querySelectorAll('.notice')].find((each) => each !== left);
+  return other?.querySelector('button') ?? document.querySelector<HTMLElement>('.bar nav [aria-current]');
 }

@@ -31,7 +31,7 @@ export const FIELD_GROUPS: readonly FieldGroup[] = [
     fields: [
       field('name', 'line', 'Name', 'Lower-case letters, digits, - and _'),
       field('description', 'line', 'What it does', 'In one line, for people who choose it'),
-      field('system_prompt', 'text', 'Instructions', 'What the model reads'),
+      field('system_prompt', 'text', 'Instructions', 'For the model'),
       field('initial_message', 'text', 'First message', 'With {{ names }} of inputs; empty: the inputs themselves'),
       field('model_tier', 'model', 'Model', 'Which one works'),
       field('uses_skills', 'skills', 'Skills', 'Whose text it carries'),
@@ -57,7 +57,7 @@ export const FIELD_GROUPS: readonly FieldGroup[] = [
     fields: [
       field('expose_as_chatbot_tool', 'switch', 'Agents have it', 'As a tool, with its inputs'),
       field('chatbot_tool_name', 'line', 'Name of the tool', 'Empty: its own name'),
-      field('chatbot_tool_description', 'line', 'What agents read of it', 'Empty: what it does'),
+      field('chatbot_tool_description', 'line', 'Description for agents', 'Empty: what it does'),
       field('chatbot_channel_filter', 'line', 'Only in the channel', 'Empty: in every one'),
     ],
   },

@@ -62,7 +62,7 @@ function ModelBox({ box, text, set }: FieldBoxProps): VNode {
 }
 
 function LaneBox({ box, text, set }: FieldBoxProps): VNode {
-  const [lanes] = useLoaded<readonly { readonly lane: string }[]>('/api/runs/lanes', never);
+  const [lanes] = useLoaded<readonly { readonly lane: string }[]>('/api/lanes', never);
   const names = (lanes.value.value ?? []).map(({ lane }) => lane).filter((lane) => lane !== 'skill-default');
   return (
     <select {...box} value={text} onChange={({ currentTarget }) => set(currentTarget.value)}>

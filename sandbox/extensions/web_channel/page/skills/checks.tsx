@@ -16,7 +16,7 @@ interface Linted {
 
 /** What lint says of a skill. */
 export function Advice({ skill: { source, id } }: { readonly skill: Skill }): VNode {
-  const [loaded] = useLoaded<readonly Linted[]>(`/api/skills/lint?skill=${encodeURIComponent(`${source}/${id}`)}`, changesSkills);
+  const [loaded] = useLoaded<readonly Linted[]>(`/api/all-skills/lint?skill=${encodeURIComponent(`${source}/${id}`)}`, changesSkills);
   const { value, error } = loaded.value;
   const findings = value?.flatMap(({ diagnostics }) => diagnostics) ?? [];
   return (

@@ -72,8 +72,8 @@ function Answer({ explained }: { readonly explained: Explained }): VNode {
       </p>
       <p>
         <label for="budget">
-          The catalog has {catalog.tokens.toLocaleString()} of {catalog.budget.toLocaleString()} tokens, and {catalog.lines} of{' '}
-          {catalog.skills} skills have a line
+          The catalog has {catalog.tokens.toLocaleString()} of {catalog.budget.toLocaleString()} tokens, counted with a tenth to spare, and{' '}
+          {catalog.lines} of {catalog.skills} skills have a line
         </label>
         <meter id="budget" class="budget" max={catalog.budget} high={catalog.budget * 0.9} value={catalog.tokens} />
       </p>

@@ -4,9 +4,10 @@ import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { skillTokens } from '../parts/tokens.ts';
 import { followLink, goTo } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
-import { isWaiting, type ProposalReview } from './proposal.ts';
+import { isWaiting, linesText, type ProposalReview } from './proposal.ts';
 import { changesSkills } from './skill.ts';
 
 /** One proposal: why, what it changes side by side, what was measured, and the decision. */
@@ -62,8 +63,8 @@ function Facts({ review: { author, createdAt, version, tokens, lines, boundBy, s
   const facts = [
     `proposed by ${author ?? 'somebody'}${createdAt === null ? '' : `, ${new Date(createdAt).toLocaleString()}`}`,
     version === undefined || version.to === null ? '' : `version ${version.from ?? '?'} → ${version.to}`,
-    tokens === undefined ? '' : `${sum(tokens.before)} → ${sum(tokens.after)} tokens`,
-    lines === undefined ? '' : `+${lines.added} −${lines.removed} lines`,
+    tokens === undefined ? '' : tokensText(tokens),
+    lines === undefined ? '' : linesText(lines),
     boundBy === undefined || boundBy.length === 0 ? '' : `bound by ${boundBy.join(', ')}`,
   ];
   return (
@@ -164,7 +165,8 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
   const [reason, setReason] = useState('');
   const [isDespite, setDespite] = useState(false);
   const isWorse = review.evaluation?.verdict === 'worse';
-  const canApprove = isWaiting(review) && review.digest !== undefined && (!isWorse || isDespite);
+  const isSerious = (review.scan ?? []).some(({ severity }) => severity === 'high');
+  const canApprove = isWaiting(review) && review.digest !== undefined && !isSerious && (!isWorse || isDespite);
   const canReject = isWaiting(review) || ['malformed', 'expired', 'superseded'].includes(review.status);
   const decide = async (what: 'approve' | 'reject', body: object): Promise<void> => {
     if (isBusy) return;
@@ -190,14 +192,20 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
   return (
     <section class="decide" aria-label="Decide">
       <Problem error={error} />
-      {isWaiting(review) && isWorse && (
+      {isWaiting(review) && isWorse && !isSerious && (
         <label>
           <input type="checkbox" checked={isDespite} onChange={({ currentTarget }) => setDespite(currentTarget.checked)} /> Although it
           breaks cases of the skill
         </label>
       )}
+      {isWaiting(review) && isSerious && (
+        <p class="bad">
+          The scan found something serious: it can only be approved in a terminal, with{' '}
+          <code>pith skills proposals approve {review.id}</code>
+        </p>
+      )}
       <div class="row">
-        {isWaiting(review) && (
+        {isWaiting(review) && !isSerious && (
           <button type="button" class="main" disabled={!canApprove || isBusy} onClick={approve}>
             Approve <kbd>y</kbd>
           </button>
@@ -236,8 +244,7 @@ function Part({ title, text }: { readonly title: string; readonly text: string |
   );
 }
 
-function sum(counts: Readonly<Record<string, number>>): string {
-  return Object.values(counts)
-    .reduce((all, count) => all + count, 0)
-    .toLocaleString();
+function tokensText({ before, after }: NonNullable<ProposalReview['tokens']>): string {
+  const all = `all its files: ${before.all.toLocaleString()} → ${after.all.toLocaleString()}`;
+  return `${before.body.toLocaleString()} → ${skillTokens({ tokens: after.body })} (${all})`;
 }

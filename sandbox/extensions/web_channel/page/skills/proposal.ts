@@ -1,33 +1,41 @@
 /** What the server says of proposals. */
 
+interface ChangedFile {
+  readonly path: string;
+  readonly change: string;
+}
+
+interface Lines {
+  readonly added: number;
+  readonly removed: number;
+}
+
 export interface ProposalEntry {
   readonly id: string;
   readonly skill: string | null;
   readonly status: string;
   readonly author: string | null;
   readonly createdAt: string | null;
+  readonly justification?: string;
+  /** As it was proposed. */
+  readonly change?: Lines & { readonly files: readonly ChangedFile[] };
   /** Why it was rejected. */
   readonly reason?: string;
   /** Why it cannot be read. */
   readonly problem?: string;
 }
 
-type Counts = Readonly<Record<string, number>>;
+/** Tokens of its instructions, and of all its texts. */
+type Counts = Readonly<Record<'body' | 'all', number>>;
 
 /** What is missing is not known, because the proposal does not fit, was decided, or cannot be read. */
 export interface ProposalReview extends ProposalEntry {
   readonly digest?: string;
-  readonly justification?: string;
   readonly evidence?: string;
   readonly sources?: readonly string[];
   readonly version?: { readonly from: string | null; readonly to: string | null };
-  readonly files?: readonly {
-    readonly path: string;
-    readonly change: string;
-    readonly patch: string | null;
-    readonly mode: string | null;
-  }[];
-  readonly lines?: { readonly added: number; readonly removed: number };
+  readonly files?: readonly (ChangedFile & { readonly patch: string | null; readonly mode: string | null })[];
+  readonly lines?: Lines;
   readonly tokens?: { readonly before: Counts; readonly after: Counts };
   readonly rewrite?: boolean;
   readonly merged?: boolean;
@@ -47,3 +55,16 @@ export interface ProposalReview extends ProposalEntry {
 }
 
 export const isWaiting = ({ status }: Pick<ProposalEntry, 'status'>): boolean => status === 'open' || status === 'stale';
+
+/** Files and lines that it changes, in a few words. */
+export function changeText({ files, ...lines }: NonNullable<ProposalEntry['change']>): string {
+  const names = files.map(({ path, change }) => (change === 'changed' ? path : `${path} (${change})`));
+  const shown = names.length > SHOWN ? [...names.slice(0, SHOWN), `${names.length - SHOWN} more`] : names;
+  return `${shown.join(', ')}: ${linesText(lines)}`;
+}
+
+export function linesText({ added, removed }: Lines): string {
+  return `+${added} −${removed} lines`;
+}
+
+const SHOWN = 3;

@@ -1,9 +1,10 @@
 import type { VNode } from 'preact';
 import { address, followLink, parts } from '../router.ts';
 import { Problem } from '../parts/problem.tsx';
+import { visible } from '../parts/visible.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { ProposalPage } from './proposal-page.tsx';
-import { isWaiting, type ProposalEntry } from './proposal.ts';
+import { changeText, isWaiting, type ProposalEntry } from './proposal.ts';
 import { changesSkills } from './skill.ts';
 
 /** Changes of skills that agents propose, and one of them side by side with what it changes. */
@@ -35,10 +36,16 @@ function ProposalList(): VNode {
             <span class="muted">
               {entry.author} · {entry.createdAt === null ? '' : new Date(entry.createdAt).toLocaleString()}
             </span>
+            {entry.justification !== undefined && <p>{visible(firstLine(entry.justification))}</p>}
+            {entry.change !== undefined && <p class="muted">{visible(changeText(entry.change))}</p>}
             {(entry.reason ?? entry.problem) !== undefined && <p class="muted">{entry.reason ?? entry.problem}</p>}
           </li>
         ))}
       </ul>
     </main>
   );
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n')[0] ?? '';
 }

@@ -1,3 +1,4 @@
+import { skillTokens } from '../parts/tokens.ts';
 import { visible } from '../parts/visible.ts';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -12,6 +13,7 @@ import { useLoaded } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
 import { Advice, Measured } from './checks.tsx';
 import { Explain } from './explain.tsx';
+import { CureView } from '../parts/cure.tsx';
 import { Findings } from './findings.tsx';
 import { History } from './history.tsx';
 import { Resources, useResource } from './resources.tsx';
@@ -55,7 +57,8 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
         <h1>{visible(skill.name)}</h1>
         <span class={`chip ${skill.state === 'offered' ? 'good' : 'warn'}`}>{skill.state}</span>
         <span class="muted">
-          {skill.source} · {skill.tokens.toLocaleString()} tokens{skill.version !== undefined && ` · ${skill.version}`}
+          {skill.source} · {skillTokens(skill)}
+          {skill.version !== undefined && ` · ${skill.version}`}
         </span>
         {skill.tags?.map((tag) => (
           <span key={tag} class="chip">
@@ -67,7 +70,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
       {skill.reason !== undefined && (
         <p class="warn">
           {skill.reason}
-          {skill.cure !== undefined && <span class="muted"> — {skill.cure}</span>}
+          <CureView cure={skill.cure} />
         </p>
       )}
       <Findings findings={skill.diagnostics} />

@@ -1,23 +1,24 @@
+import type { Cure } from '../server/cure.ts';
+import type { SkillSize } from '../parts/tokens.ts';
 import { concerns } from '../server/loaded.ts';
 
-export interface Skill {
+export interface Skill extends SkillSize {
   readonly id: string;
   readonly name: string;
   readonly description: string;
   readonly source: string;
   readonly state: string;
-  readonly tokens: number;
   readonly version?: string;
   readonly reason?: string;
   /** What a person does about its state. */
-  readonly cure?: string;
+  readonly cure?: Cure;
   readonly tags?: readonly string[];
 }
 
 export interface Finding {
   readonly severity: string;
   readonly message: string;
-  readonly cure?: string;
+  readonly cure?: Cure;
   readonly line?: number;
 }
 

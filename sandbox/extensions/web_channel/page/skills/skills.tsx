@@ -1,7 +1,9 @@
+import { skillTokens } from '../parts/tokens.ts';
 import { visible } from '../parts/visible.ts';
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
+import { CureView } from '../parts/cure.tsx';
 import { Lazy } from '../parts/lazy.tsx';
 import { More } from '../parts/more.tsx';
 import { address, followLink, goTo, parts } from '../router.ts';
@@ -37,7 +39,7 @@ interface Counts {
   readonly tags: readonly Count[];
 }
 
-const COUNTS = '/api/skills/counts?all=true';
+const COUNTS = '/api/all-skills/counts?all=true';
 
 function SkillList(): VNode {
   const isAdmin = isAdministrator();
@@ -92,7 +94,8 @@ function SkillList(): VNode {
             </a>
             <span class={`chip ${skill.state === 'offered' ? 'good' : 'warn'}`}>{skill.state}</span>
             <span class="muted">
-              {skill.source} · {skill.tokens.toLocaleString()} tokens{skill.version !== undefined && ` · ${skill.version}`}
+              {skill.source} · {skillTokens(skill)}
+              {skill.version !== undefined && ` · ${skill.version}`}
             </span>
             <p>{visible(skill.description)}</p>
             {skill.tags?.map((each) => (
@@ -103,7 +106,7 @@ function SkillList(): VNode {
             {skill.reason !== undefined && (
               <p class="warn">
                 {skill.reason}
-                {skill.cure !== undefined && <span class="muted"> — {skill.cure}</span>}
+                <CureView cure={skill.cure} />
               </p>
             )}
           </li>

@@ -49,7 +49,7 @@ function Prompt({ id }: { readonly id: string }): VNode {
   const [text, setText] = useState<string | null>(null);
   const load = (isOpen: boolean): void => {
     if (!isOpen || text !== null) return;
-    read<{ readonly system: string }>(`/api/agents/${encodeURIComponent(id)}/prompt`).then(
+    read<{ readonly system: string }>(`/api/agents/${encodeURIComponent(id)}/prompt?channel=web`).then(
       ({ system }) => setText(system),
       (wrong: unknown) => setText(String(wrong)),
     );

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { change } from '../parts/confirm.tsx';
+import { CureView } from '../parts/cure.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { followLink } from '../router.ts';
 import type { ApiError } from '../server/api.ts';
@@ -58,7 +59,7 @@ export function ExtensionPage({ id }: { readonly id: string }): VNode {
       {message !== undefined && (
         <p class="bad">
           {message}
-          {cure !== undefined && <span class="muted"> — {cure}</span>}
+          <CureView cure={cure} />
         </p>
       )}
       {notes.map(({ message: text }) => (

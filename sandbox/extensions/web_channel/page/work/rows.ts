@@ -1,5 +1,5 @@
 import { referenceOf, type SavedSkill } from '../saved/saved-skill.ts';
-import { address } from '../router.ts';
+import { placeOf } from '../things.ts';
 
 /** What ends something. */
 export interface Ending {
@@ -85,7 +85,7 @@ export function taskRow({ id, state, goal, user = '', thread = null, error = nul
     why: error?.message ?? null,
     who: user,
     at: updatedAt ?? startedAt ?? 0,
-    href: thread === null ? null : address('work/tasks', id),
+    href: thread === null ? null : hrefOf('task', id),
     thread,
     end: ENDED.includes(state) ? null : cancelOf('tasks', id),
   };
@@ -103,7 +103,7 @@ export function runRow(run: Run): Row {
     why: error?.message ?? (isUndelivered ? run.delivery_error : null),
     who: user,
     at,
-    href: address('saved/runs', id),
+    href: hrefOf('run', id),
     thread: began === null ? null : thread,
     end: ended === null ? cancelOf('runs', id) : null,
   };
@@ -151,12 +151,16 @@ export function savedScheduleRow(skill: SavedSkill): Row {
     state: skill.next_run_at === null ? 'never' : 'waits',
     who: skill.owner_id ?? 'local',
     at: skill.next_run_at ?? 0,
-    href: address('saved/skill', reference),
+    href: hrefOf('saved', reference),
     end: { method: 'PUT', path: `/api/saved/${encodeURIComponent(reference)}/schedule`, body: { cron: 'off' } },
   };
 }
 
 const EMPTY = { why: null, href: null, thread: null, log: null } as const;
+
+function hrefOf(kind: string, id: string): string | null {
+  return placeOf({ kind, id })?.href ?? null;
+}
 
 function cancelOf(kind: string, id: string): Ending {
   return { method: 'POST', path: `/api/${kind}/${encodeURIComponent(id)}/cancel` };

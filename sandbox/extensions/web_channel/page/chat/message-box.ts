@@ -1,0 +1,4 @@
+/** Where a message is written. */
+export function messageBox(): HTMLElement | null {
+  return document.querySelector('.composer textarea');
+}
