@@ -23,6 +23,12 @@ export type CoreCommand =
 
 const AGENT: CommandOption = { name: 'agent', short: 'a', type: 'string', description: 'The agent (default: the default agent)' };
 const TEXT: CommandOption = { name: 'text', type: 'string', description: "The user's message", default: '' };
+const CHANNEL: CommandOption = {
+  name: 'channel',
+  type: 'string',
+  description: 'As the model sees it in this channel',
+  default: 'cli',
+};
 const ID = (description: string) => ({ name: 'id', description, required: true });
 const QUESTION = { name: 'question', description: 'Its number or id, as approvals lists it', required: true };
 const ALL_LINES: CommandOption = { name: 'all', type: 'boolean', description: 'Everything, however long' };
@@ -38,6 +44,7 @@ const JOBS: readonly CommandOption[] = [
   LANE,
   OWNER,
 ];
+const WITHOUT = { name: 'without', type: 'string', multiple: true, description: 'Leave out those of this extension' } as const;
 const JOB_IDS = { name: 'id', description: 'The jobs', variadic: true };
 const HELD = { name: 'name', description: 'The name of the jobs, or their extension' };
 const RECIPIENTS = {
@@ -73,14 +80,14 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     path: 'agents prompt',
     description: 'Print exactly what would be sent to the model in a new thread',
     arguments: [ID('The agent')],
-    options: [TEXT],
+    options: [TEXT, CHANNEL],
     load: async () => (await import('./commands/prompt.ts')).showPrompt,
   },
   {
     path: 'context',
     description: 'Show what the model would be sent: tokens per part, the text with --full',
     only: 'chat',
-    options: [TEXT, { name: 'full', type: 'boolean', description: 'Also the whole text' }],
+    options: [TEXT, CHANNEL, { name: 'full', type: 'boolean', description: 'Also the whole text' }],
     load: async () => (await import('./commands/prompt.ts')).showContext,
   },
   {
@@ -144,6 +151,12 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     arguments: [ID('The thread')],
     options: [{ name: 'last', short: 'n', type: 'number', description: 'How many messages', default: 20 }],
     load: async () => (await import('./commands/threads.ts')).showThread,
+  },
+  {
+    path: 'threads usage',
+    description: 'Show the tokens that a conversation has used, and what they cost',
+    arguments: [ID('The thread')],
+    load: async () => (await import('./commands/threads.ts')).showUsage,
   },
   {
     path: 'threads rename',
@@ -237,7 +250,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'jobs list',
     description: 'List durable work, newest first',
-    options: [...JOBS, { name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 }, AFTER],
+    options: [...JOBS, WITHOUT, { name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 }, AFTER],
     load: async () => (await import('./commands/jobs.ts')).listJobs,
   },
   {

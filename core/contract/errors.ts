@@ -23,6 +23,8 @@ interface PithErrorOptions {
   readonly statusCode?: number;
   /** After which a server takes requests again, as it said. */
   readonly retryAfterMs?: number;
+  /** Fields of what was given that are wrong: where, and what is wrong there, to be read beside the field. */
+  readonly problems?: readonly { readonly path: readonly (string | number)[]; readonly message: string }[] | undefined;
 }
 
 /** Misuse or a failure that its caller must see: who and what. Any error with a `code` and `retryable` is an instance, whoever threw it. */
@@ -36,11 +38,12 @@ export class PithError extends Error {
   readonly retryable: boolean;
   readonly statusCode: number | undefined;
   readonly retryAfterMs: number | undefined;
+  readonly problems: PithErrorOptions['problems'];
 
   constructor(
     readonly code: string,
     message: string,
-    { cause, cure, where, retryable = false, statusCode, retryAfterMs }: PithErrorOptions = {},
+    { cause, cure, where, retryable = false, statusCode, retryAfterMs, problems }: PithErrorOptions = {},
   ) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'PithError';
@@ -49,6 +52,7 @@ export class PithError extends Error {
     this.retryable = retryable;
     this.statusCode = statusCode;
     this.retryAfterMs = retryAfterMs;
+    this.problems = problems;
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

@@ -64,8 +64,9 @@ export interface TopicMap extends DurableTopicMap {
     readonly kept: readonly Retain[];
     readonly dropped: readonly Retain[];
   };
-  /** What a service offers now, in one line for the person who started it, such as its address. */
+  /** What a service offers now, in one line for the person who started it; or it cannot: its failure follows, and ends a `pith serve` in which it was never ready. */
   'service.ready': { readonly extensionId: string; readonly text: string };
+  'service.refused': { readonly extensionId: string };
   /** People can be reached through this extension now, so waiting messages are delivered. */
   'channel.opened': { readonly extensionId: string };
 }
@@ -76,7 +77,7 @@ type Publisher = { readonly durable: boolean; readonly by: 'kernel' | 'itself' |
 export const TopicMap: Readonly<Record<keyof TopicMap, Publisher>> = {
   ...publishedBy('kernel', false, ['extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped']),
   ...publishedBy('kernel', false, ['problem.found', 'agent.changed', 'turn.started', 'turn.ended', 'tool.called', 'thread.compacted']),
-  ...publishedBy('itself', false, ['provider.changed', 'tool.progressed', 'service.ready', 'channel.opened']),
+  ...publishedBy('itself', false, ['provider.changed', 'tool.progressed', 'service.ready', 'service.refused', 'channel.opened']),
   ...publishedBy('kernel', true, ['user.message', 'approval.requested', 'approval.answered']),
   ...publishedBy('declared', true, ['schedule.due', 'notify']),
 };

@@ -3,10 +3,9 @@ import { messageOf, PithError, type TurnEvent } from '../contract/index.ts';
 /** Anything thrown as a program gets it: a `PithError` whose cure is for a program. `ownModel`: its model is an object with a key of its own. */
 export function errorForProgram(error: unknown, ownModel = false): PithError {
   if (!(error instanceof PithError)) return new PithError('internal', messageOf(error), { cause: error, cure: 'see its `cause`' });
-  const { code, where, retryable, statusCode, retryAfterMs, cause } = error;
   const { message, cure } = textsFor(error, ownModel);
   if (message === error.message && cure === error.cure) return error;
-  return new PithError(code, message, { cause, cure, where, retryable, statusCode, retryAfterMs });
+  return new PithError(error.code, message, { ...error, cause: error.cause, cure });
 }
 
 /** The same for what events tell. */

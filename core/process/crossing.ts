@@ -28,6 +28,7 @@ export interface ErrorData {
   readonly retryable?: boolean;
   readonly statusCode?: number;
   readonly retryAfterMs?: number;
+  readonly problems?: PithError['problems'];
   /** `retry-after` and the like, of what a model's server answered. */
   readonly responseHeaders?: Readonly<Record<string, string>>;
   readonly stack?: string;
@@ -42,6 +43,7 @@ const MOST_TEXT = 64 * 1024;
 const MOST_STACK = 4 * 1024;
 const DEEPEST_CAUSE = 3;
 const MOST_HEADERS = 100;
+const MOST_PROBLEMS = 100;
 
 /** Never throws, whatever was thrown. */
 export function errorToData(thrown: unknown, depth = 0): ErrorData {
@@ -66,16 +68,15 @@ function dataOf(error: unknown, depth: number): ErrorData {
 
 /** The error again: a `Problem`, a `PithError`, or a plain error with its code. Never throws, whatever was sent. */
 export function errorFromData(data: unknown, depth = 0): Error {
-  const { name, message, code, cure, where, retryable, statusCode, retryAfterMs, responseHeaders, stack, cause, phase, file, line } =
-    read(data);
+  const { name, message, code, stack, cause, phase, file, line, responseHeaders, ...more } = read(data);
   const hasCause = cause !== undefined && depth < DEEPEST_CAUSE;
-  const options = { cure, where, retryable, statusCode, retryAfterMs, ...(hasCause ? { cause: errorFromData(cause, depth + 1) } : {}) };
+  const options = { ...more, ...(hasCause ? { cause: errorFromData(cause, depth + 1) } : {}) };
   const error =
     phase !== undefined && code !== undefined
       ? new Problem(phase, code as ErrorCode, message, { ...options, file, line })
       : name === 'PithError'
         ? new PithError(code ?? 'provider_failed', message, options)
-        : Object.assign(new Error(message, options), { code, statusCode, retryable, responseHeaders });
+        : Object.assign(new Error(message, options), { code, statusCode: more.statusCode, retryable: more.retryable, responseHeaders });
   if (error.name !== name && name !== 'PithError') error.name = name;
   if (stack !== undefined) error.stack = stack;
   return error;
@@ -84,7 +85,7 @@ export function errorFromData(data: unknown, depth = 0): Error {
 /** What of an error, or of its data, is what it should be. */
 function read(error: unknown): ErrorData {
   const given: { readonly [Key in keyof ErrorData]?: unknown } = fieldsOf(error);
-  const { retryable, statusCode, retryAfterMs, responseHeaders, cause, phase, line } = given;
+  const { retryable, statusCode, retryAfterMs, problems, responseHeaders, cause, phase, line } = given;
   return {
     name: text(given.name, 200) ?? 'Error',
     message: text(given.message, MOST_TEXT) ?? 'it failed without a message',
@@ -94,6 +95,7 @@ function read(error: unknown): ErrorData {
     retryable: typeof retryable === 'boolean' ? retryable : undefined,
     statusCode: typeof statusCode === 'number' ? statusCode : undefined,
     retryAfterMs: typeof retryAfterMs === 'number' ? retryAfterMs : undefined,
+    problems: Array.isArray(problems) ? problems.slice(0, MOST_PROBLEMS).flatMap(fieldProblem) : undefined,
     responseHeaders: isPlainMap(responseHeaders) ? textsOf(responseHeaders) : undefined,
     stack: text(given.stack, MOST_STACK),
     cause: isPlainMap(cause) ? (cause as unknown as ErrorData) : undefined,
@@ -105,6 +107,12 @@ function read(error: unknown): ErrorData {
 
 function text(value: unknown, most: number): string | undefined {
   return typeof value === 'string' ? value.slice(0, most) : undefined;
+}
+
+function fieldProblem(given: unknown): NonNullable<PithError['problems']> {
+  const { path, message } = isPlainMap(given) ? given : {};
+  const isPath = Array.isArray(path) && path.every((part) => typeof part === 'string' || typeof part === 'number');
+  return isPath && typeof message === 'string' ? [{ path, message: message.slice(0, MOST_STACK) }] : [];
 }
 
 function textsOf(headers: object): Record<string, string> {

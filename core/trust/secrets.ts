@@ -146,13 +146,12 @@ export function createSecrets(
       if (forms.length === 0) return error;
       const whole = inspect(error, { depth: 8, maxStringLength: Infinity, maxArrayLength: Infinity });
       if (secrets.redact(whole) === whole) return error;
-      const { cure, where, retryable, statusCode, retryAfterMs } = error instanceof PithError ? error : ({} as Partial<PithError>);
+      const data: Partial<PithError> = error instanceof PithError ? { ...error } : {};
       return new PithError(codeOf(error, 'internal'), secrets.redact(messageOf(error)), {
-        cure: cure && secrets.redact(cure),
-        where: where && secrets.redact(where),
-        retryable,
-        statusCode,
-        retryAfterMs,
+        ...data,
+        cure: data.cure && secrets.redact(data.cure),
+        where: data.where && secrets.redact(data.where),
+        problems: data.problems?.map(({ path, message }) => ({ path, message: secrets.redact(message) })),
       });
     },
   };

@@ -24,6 +24,25 @@ export interface IssueSource {
   readonly value: unknown;
 }
 
+/** What is wrong with one field, to be read beside it. */
+export interface FieldProblem {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** Zod's issues by the fields that they are about. An unknown key names the nearest known ones. */
+export function fieldProblems(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, value: unknown): readonly FieldProblem[] {
+  const pathOf = (path: readonly PropertyKey[]) => path.map((part) => (typeof part === 'number' ? part : String(part)));
+  return issues.flatMap((issue) =>
+    issue.code === 'unrecognized_keys'
+      ? issue.keys.map((key) => ({
+          path: pathOf([...issue.path, key]),
+          message: `is unknown${didYouMean(key, knownKeys(schema, issue.path))}`,
+        }))
+      : [{ path: pathOf(issue.path), message: reasonOf(issue, value) }],
+  );
+}
+
 /** Turns zod's issues into findings with file, line and column. A finding on an unknown key names the nearest known keys. */
 export function issuesToDiagnostics(issues: readonly z.core.$ZodIssue[], schema: z.ZodType, source: IssueSource): Finding[] {
   return issues.flatMap((issue) =>
@@ -115,19 +134,26 @@ export function pathText(path: readonly PropertyKey[]): string {
 /** The issue as a sentence. `root` is put before the path. */
 export function describe(issue: z.core.$ZodIssue, value: unknown, root = ''): string {
   const path = pathText([root, ...issue.path]);
+  const reason = reasonOf(issue, value);
+  const subject = path === '' && reason !== MISSING ? 'the file' : `'${path}'`;
+  return reason === MISSING || reason.startsWith('must ') ? `${subject} ${reason}` : `${subject}: ${reason}`;
+}
+
+const MISSING = 'is missing';
+
+/** What is said of a field after its name. */
+function reasonOf(issue: z.core.$ZodIssue, value: unknown): string {
   const found = valueAt(value, issue.path);
-  if (found === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) return `'${path}' is missing`;
-  const subject = path === '' ? 'the file' : `'${path}'`;
+  if (found === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) return MISSING;
   if (issue.code === 'invalid_value') {
     const allowed = issue.values.map(String);
-    return `${subject} must be ${allowed.join(', ').replace(/, ([^,]*)$/, ' or $1')}, not ${shown(found)}${typeof found === 'string' ? didYouMean(found, allowed) : ''}`;
+    return `must be ${allowed.join(', ').replace(/, ([^,]*)$/, ' or $1')}, not ${shown(found)}${typeof found === 'string' ? didYouMean(found, allowed) : ''}`;
   }
-  if (issue.code === 'invalid_type' && issue.expected === 'boolean') return `${subject} must be true or false, not ${shown(found)}`;
-  if (issue.code === 'invalid_type') return `${subject} must be ${withArticle(issue.expected)}, not ${kindOf(found)}`;
+  if (issue.code === 'invalid_type' && issue.expected === 'boolean') return `must be true or false, not ${shown(found)}`;
+  if (issue.code === 'invalid_type') return `must be ${withArticle(issue.expected)}, not ${kindOf(found)}`;
   const bound = boundOf(issue);
-  if (bound !== null && !issue.message.startsWith('must ')) return `${subject} must ${bound}`;
-  const reason = issue.message.replace(/^Invalid \w+: /, '');
-  return reason.startsWith('must ') ? `${subject} ${reason}` : `${subject}: ${reason}`;
+  if (bound !== null && !issue.message.startsWith('must ')) return `must ${bound}`;
+  return issue.message.replace(/^Invalid \w+: /, '');
 }
 
 function boundOf(issue: z.core.$ZodIssue): string | null {

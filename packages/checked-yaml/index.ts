@@ -3,12 +3,14 @@ import type { YamlDocument, YamlOptions } from './yaml-document.ts';
 export {
   asIgnored,
   describe,
+  fieldProblems,
   issuesToDiagnostics,
   knownKeys,
   pathText,
   saidIgnored,
   unknownKey,
   unreadKeys,
+  type FieldProblem,
   type Finding,
 } from './findings.ts';
 export { isNote, parseLeniently } from './lenient-parse.ts';

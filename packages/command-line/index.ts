@@ -11,6 +11,7 @@ export {
   type CommandOption,
   type CommandShape,
 } from './command-line.ts';
+export { cureParts, type CureParts } from './cure-command.ts';
 export { describedRows } from './described-rows.ts';
 export { AFTER, PAGE_OPTIONS, pageOf } from './list-page.ts';
 export { localTime } from './local-time.ts';

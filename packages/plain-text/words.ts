@@ -49,6 +49,12 @@ export function headAndTail(text: string, head: number, tail: number, cure = '')
   return `${whole(text.slice(0, head))}\n${said}\n${whole(text.slice(-tail))}`;
 }
 
+/** A text of at most so many characters; of a longer one its beginning and its end. */
+export function endsOf(text: string, characters: number): string {
+  const half = Math.ceil(characters / 2);
+  return text.length <= characters ? text : `${whole(text.slice(0, half))}\n${whole(text.slice(-half))}`;
+}
+
 /** Removes a surrogate without its pair, which a cut may leave at either end. */
 function whole(text: string): string {
   return text.replace(/^[\uDC00-\uDFFF]/, '').replace(/[\uD800-\uDBFF]$/, '');

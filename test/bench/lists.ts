@@ -37,7 +37,7 @@ export const lists: Bench = async ({ runs, quick }) =>
         threads: list('/api/threads'),
         skills: list(skills),
         chosen: list(`${skills}&text=${many - 1}`),
-        counts: list('/api/skills/counts?all=true'),
+        counts: list('/api/all-skills/counts?all=true'),
       });
       const row = (figure: string, name: 'threads' | 'skills' | 'chosen' | 'counts') =>
         ({ figure, unit: 'ms', measured: found[name], floor: found.floor, bounds: 'figure', ...(!quick && { must: 100 }) }) as const;

@@ -97,6 +97,21 @@ describe('exit codes', () => {
     expect(await ended).toMatchObject({ code, signal: null });
   });
 
+  it('W17 a message to a conversation in which another process answers says so, waits, and is answered', async () => {
+    const { child, ended } = await inTurn();
+    server.script({ text: 'at last' });
+    const second = startPith(['-p', 'and now?', '--thread', 't1'], { cwd: folder.path, env: server.env, input: null });
+    let err = '';
+    second.child.stderr.on('data', (text) => (err += String(text)));
+    await until(() => err.includes('the message waits until the other process has answered'));
+    expect(err).toMatch(/^another process answers in this conversation now; to end that: pith threads stop t1\n/u);
+    expect((await pith(['threads', 'show', 't1'])).out).toContain('another process answers in this conversation now');
+    child.kill('SIGINT');
+    await ended;
+    expect(await second.ended).toMatchObject({ code: 0, out: 'at last\n' });
+    expect((await pith(['threads', 'show', 't1'])).out).not.toContain('another process');
+  });
+
   it('U35 SIGINT in a turn ends with 130; U30 meanwhile nobody deletes the conversation', async () => {
     const { child, ended } = await inTurn();
     expect(await pith(['threads', 'delete', 't1', '--yes'])).toMatchObject({

@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pithHere } from './pith-here.ts';
 import { linesOf, putFiles, runPith, startPith, type Folder, type PithProcess } from './pith-process.ts';
 import { bare, extensionFiles } from './sandbox-files.ts';
-import { ownFolder } from './until-test-ends.ts';
+import { freePort, ownFolder } from './until-test-ends.ts';
 import { isAlive } from '../core/process/hosts.ts';
 import { within } from '../waiting.ts';
 
@@ -63,31 +64,67 @@ describe('pith serve', () => {
     for (const kernel of [pid, next.pid]) expect(isAlive(kernel)).toBe(false);
   });
 
-  it('says where it listens, and once that a port is taken', async () => {
+  it('says where it listens; where it cannot listen it says why once, and ends with exit code 1', async () => {
     folder = await ownFolder(bare(['http']));
     const first = serve({}, '--port', '0');
     await expect
       .poll(() => first.out())
       .toMatch(/^http: Listening on http:\/\/127\.0\.0\.1:\d+; to call it, make a token: pith tokens new$/mu);
     const [, port = ''] = /127\.0\.0\.1:(\d+)/u.exec(first.out()) ?? [];
-    const errors = errorsOf(serve({}, '--port', port));
-    await expect.poll(errors).toContain('stopped after 3 crashes');
-    expect(errors().match(/cannot run: port \d+ of 127\.0\.0\.1 is taken; .*pith serve --port N/gu)).toHaveLength(1);
+    const refused = async (...words: readonly string[]) => {
+      const { code, err } = await within(30_000, serve({}, ...words).ended);
+      expect(code).toBe(1);
+      return err;
+    };
+    expect(await refused('--port', port)).toMatch(
+      /^pith: [^\n]*'http' cannot run: port \d+ of 127\.0\.0\.1 is taken; .*pith serve --port N\n$/u,
+    );
+    expect(await refused('--host', '127.0.0.1', '--port', port, '--quiet')).toContain('is taken');
+  });
+
+  it('W1 a kernel that starts again where the port was taken meanwhile is tried again, and listens once it is free', async () => {
+    const port = await freePort();
+    folder = await ownFolder(bare(['http']));
+    const supervisor = serve({}, '--json', '--port', String(port));
+    const errors = errorsOf(supervisor);
+    const health = () =>
+      fetch(`http://127.0.0.1:${port}/health`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    const { pid } = await started(supervisor);
+    await expect.poll(health).toBe(true);
+    supervisor.child.kill('SIGSTOP'); // it starts no kernel before the port is taken
+    process.kill(pid, 'SIGKILL');
+    const other = createServer();
+    onTestFinished(() => void other.close());
+    const take = () =>
+      new Promise((resolve) => {
+        other.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
+      });
+    await expect.poll(take).toBe(true);
+    supervisor.child.kill('SIGCONT');
+    await expect.poll(errors).toContain('pith: the kernel could not start: exit code 1; it starts again');
+    other.close();
+    await expect.poll(health).toBe(true);
+    expect(supervisor.child.exitCode).toBeNull();
   });
 
   it('W2 W3 other machines reach it only once somebody has a token, which commands make and revoke while it serves', async () => {
     folder = await ownFolder(bare(['http']));
     const wide = ['--host', '0.0.0.0', '--port', '0'];
     const refused = serve({}, ...wide);
-    const errors = errorsOf(refused);
-    await expect
-      .poll(errors)
-      .toContain("'http' cannot run: other machines reach 0.0.0.0, and nobody has a token yet; make one first: pith tokens new");
-    refused.child.kill('SIGTERM');
-    await refused.ended;
+    const { code, err } = await within(30_000, refused.ended);
+    expect(err).toContain("'http' cannot run: other machines reach 0.0.0.0, and nobody has a token yet; make one first: pith tokens new");
+    expect(code).toBe(1);
     expect(refused.out()).not.toContain('Listening');
     const pith = (...words: readonly string[]) => runPith([...words, '--json'], { cwd: folder.path });
     const { token, id } = JSON.parse((await pith('tokens', 'new', '--user', 'ada')).out) as { readonly token: string; readonly id: string };
+    const nowhere = await within(30_000, serve({}, '--host', '192.0.2.1').ended);
+    expect(nowhere).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/cannot listen on 192\.0\.2\.1, port \d+: EADDRNOTAVAIL; .*--host ADDRESS\n$/u),
+    });
     const serving = serve({}, ...wide);
     await expect
       .poll(() => serving.out())

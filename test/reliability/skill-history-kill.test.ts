@@ -22,7 +22,7 @@ const logger = { debug() {}, info() {}, warn() {}, error() {} };
 const registry = new SkillRegistry({ sandbox: '${sandbox}', project: '${project}', bundled: null, config: {}, clock: systemClock, logger,
   dataDirectory: '${sandbox}/data/extensions/skill_registry' });
 const { history, targets } = registry;
-const writer = new Writer({ targets, before: (target, staged) => history.announce(target, staged, () => null), keepVersion: null, proposals: null });
+const writer = new Writer({ targets, before: (target, staged) => history.announce(target, staged, () => null), after() {}, keepVersion: null, proposals: null });
 const run = async () => {
   await registry.refresh();
   for (let at = 0; ; at += 1) {

@@ -24,18 +24,26 @@ interface Beside {
 
 /** The message that a user's turn begins with: documents, then turn parts, what the user attached, and the user's own text last. */
 export function userMessage(turnParts: readonly string[], text: string, { documents = [], attachments = [] }: Beside = {}): Message {
-  const whole = documents.map(({ key, digest, text: body }) => ({
+  const whole = documents.map(({ key, digest, text: body, label }) => ({
     type: 'text' as const,
     text: body,
-    providerOptions: { pith: { document: { key, digest } } },
+    providerOptions: { pith: { document: { key, digest, ...(label === undefined ? {} : { label }) } } },
   }));
   const said = (part: string) => ({ type: 'text' as const, text: part });
   return { role: 'user', content: [...whole, ...turnParts.map(said), ...attachments.flatMap(attachedParts), said(text)] };
 }
 
 const MOST_ATTACHED = 20;
-/** Characters of one text. */
-const MOST_ATTACHED_TEXT = 2 * 1024 * 1024;
+/** Characters of a message, and of each text that is attached. */
+const MOST_TEXT = 2 * 1024 * 1024;
+
+/** Throws `usage` for a text that is too long. */
+export function checkedText(text: string): string {
+  if (text.length <= MOST_TEXT) return text;
+  throw new PithError('usage', `the message has ${text.length} characters: at most ${MOST_TEXT} are sent`, {
+    cure: 'send its parts one by one, or put it into a file that the agent reads',
+  });
+}
 
 /** Throws `usage` for what cannot be sent with a message. */
 export function checkedAttachments(attachments: readonly Attachment[]): readonly Attachment[] {
@@ -50,11 +58,8 @@ export function checkedAttachments(attachments: readonly Attachment[]): readonly
       if ('data' in found) return { name: each.name, image: found };
       throw new PithError('usage', `'${each.name}' cannot be sent as an image: ${found.why}`, { cure: 'attach another file, or none' });
     }
-    if (each.text.length <= MOST_ATTACHED_TEXT) return each;
-    throw new PithError(
-      'usage',
-      `'${each.name}' has ${each.text.length} characters: at most ${MOST_ATTACHED_TEXT} are sent with a message`,
-    );
+    if (each.text.length <= MOST_TEXT) return each;
+    throw new PithError('usage', `'${each.name}' has ${each.text.length} characters: at most ${MOST_TEXT} are sent with a message`);
   });
 }
 
@@ -159,6 +164,14 @@ export function attachmentsOf({ content }: UserMessage): readonly { readonly nam
     if (part.type === 'file') return [{ name: part.filename ?? '', mediaType: part.mediaType }];
     const name = /^<attachment name="([^"]*)">\n/u.exec(part.type === 'text' ? part.text : '')?.[1];
     return name === undefined ? [] : [{ name, mediaType: null }];
+  });
+}
+
+/** What was put beside it whole, as people are told of it. */
+export function documentLabels({ content }: UserMessage): readonly string[] {
+  return content.flatMap(({ providerOptions }) => {
+    const document = providerOptions?.['pith']?.['document'] as { readonly label?: unknown } | null | undefined;
+    return typeof document?.label === 'string' ? [document.label] : [];
   });
 }
 

@@ -21,6 +21,7 @@ import {
   type Attachment,
   callIdsOf,
   checkedAttachments,
+  checkedText,
   checkedHistory,
   distinct,
   documentsIn,
@@ -97,7 +98,11 @@ interface SentText {
 
 /** Without secrets: a person may paste one. Throws `usage` for attachments and a history that cannot be sent. */
 function cleanText({ deps: { host }, request: { input = '', attachments = [], history = [] } }: Opening): SentText {
-  return host.secrets.redactJson({ text: input, attachments: checkedAttachments(attachments), history: checkedHistory(history) });
+  return host.secrets.redactJson({
+    text: checkedText(input),
+    attachments: checkedAttachments(attachments),
+    history: checkedHistory(history),
+  });
 }
 
 async function* beginTurn(
@@ -279,9 +284,11 @@ function isAnswered(last: StoredMessage | undefined, record: TurnRecord): boolea
 }
 
 const TITLE_LENGTH = 80;
+/** Characters that are looked at for a title: there may be many spaces. */
+const TITLE_LOOK = 4096;
 
 function titleOf(input: string): string {
-  const line = input.trim().replace(/\s+/g, ' ');
+  const line = input.trimStart().slice(0, TITLE_LOOK).trimEnd().replace(/\s+/g, ' ');
   return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1)}…` : line;
 }
 

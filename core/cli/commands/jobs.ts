@@ -11,8 +11,15 @@ const MOST_CHILDREN = 100;
 export async function listJobs(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const filter = await filterOf(kernel, input);
   const { after } = input.options;
+  const without = [input.options['without'] ?? []].flat().map((id) => `${String(id)}.`);
   const before = after === undefined ? {} : { before: (await jobOf(kernel, String(after), io)).number };
-  const rows = await kernel.jobs.store.list({ ...filter, ...ownerSeenBy(kernel, io), ...before, limit: countOption(input, 'limit') });
+  const rows = await kernel.jobs.store.list({
+    ...filter,
+    ...ownerSeenBy(kernel, io),
+    ...before,
+    without,
+    limit: countOption(input, 'limit'),
+  });
   if (filter.states?.includes('dead') === true && !io.wantsJson) await sawDead(kernel, rows);
   io.json(rows.map(jobJson));
   printTable(

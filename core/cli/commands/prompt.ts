@@ -5,13 +5,10 @@ import { findAgent } from './agents.ts';
 import { colours, printTable } from './text.ts';
 import type { PromptPreview } from '../../agent/index.ts';
 
-/** The channel whose prompt is shown: the terminal's. */
-const CHANNEL = 'cli';
-
 /** Prints exactly what the model would get, with invisible characters escaped; with --json byte for byte. */
 export async function showPrompt(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const agent = (await findAgent(kernel, String(input.arguments['id']))).id;
-  const preview = await kernel.agents.preview({ agent, input: String(input.options['text'] ?? ''), channelId: CHANNEL });
+  const preview = await kernel.agents.preview({ agent, ...askedOf(input, io) });
   io.json(jsonOf(preview));
   printParts(io, preview);
   if (!io.quiet) printTokens(io, preview);
@@ -24,12 +21,17 @@ export async function showContext(kernel: Kernel, input: CommandInput, io: Comma
       cure: 'use it in pith chat',
     });
   const { agentId: agent, threadId, model } = io.session;
-  const preview = await kernel.agents.preview({ agent, input: String(input.options['text'] ?? ''), threadId, channelId: CHANNEL, model });
+  const preview = await kernel.agents.preview({ agent, threadId, model, ...askedOf(input, io) });
   io.json(jsonOf(preview));
   if (input.options['full'] === true) printParts(io, preview);
   io.print(windowLine(preview));
   printTokens(io, preview);
   if (input.options['full'] !== true && io.interactive) io.print(colours(io).dim('\nThe whole text: /context --full'));
+}
+
+/** What differs by who asks, what, and where. */
+function askedOf({ options }: CommandInput, { userId }: CommandIO) {
+  return { input: String(options['text'] ?? ''), channelId: String(options['channel']), userId };
 }
 
 /** How much of the model's context the request uses. */

@@ -84,11 +84,14 @@ export async function setSettings(kernel: Kernel, input: CommandInput, io: Comma
 function checkNames({ host, router, settings }: Kernel, changes: Readonly<Record<string, JsonValue>>): void {
   const names = { ...host.extensions.discovery, agents: host.agents.declared(), router, toolsOf: () => [] };
   const known = new Set(unknownNames(settings, names).map(({ message }) => message));
-  const origins = { ...settings.origins, ...Object.fromEntries(Object.keys(changes).map((key) => [key, 'pith.yaml'])) };
-  const next = { ...overlay({ ...settings }, unfolded(changes)), origins } as Settings;
-  const found = unknownNames(next, names).find(({ severity, message }) => severity === 'error' && !known.has(message));
-  if (found === undefined) return;
-  throw new PithError('config_invalid', printableLine(found.message, 300), { cure: 'correct the name' });
+  const problems = Object.entries(changes).flatMap(([key, value]) => {
+    const origins = { ...settings.origins, [key]: 'pith.yaml' };
+    const next = { ...overlay({ ...settings }, unfolded({ [key]: value })), origins } as Settings;
+    const found = unknownNames(next, names).find(({ severity, message }) => severity === 'error' && !known.has(message));
+    return found === undefined ? [] : [{ path: key.split('.'), message: printableLine(found.message, 300) }];
+  });
+  if (problems.length === 0) return;
+  throw new PithError('config_invalid', problems.map(({ message }) => message).join('; '), { cure: 'correct the name', problems });
 }
 
 /** `a.b` as a map in a map, without what is taken out. */
@@ -114,8 +117,10 @@ function withKeys(value: JsonValue, kept: ReadonlyMap<string, ReadonlySet<string
     if (!value.includes('[hidden]')) return value;
     const [whole, ...others] = kept.get(value) ?? [];
     if (whole !== undefined && others.length === 0) return whole;
-    throw new PithError('config_invalid', `'${key}' has a key that is not shown here`, {
+    const message = 'has a key that is not shown here';
+    throw new PithError('config_invalid', `'${key}' ${message}`, {
       cure: 'write this setting into pith.yaml by hand',
+      problems: [{ path: key.replace(/^extensions\.[^.]+\./u, '').split('.'), message }],
     });
   }
   if (Array.isArray(value)) return value.map((each) => withKeys(each, kept, key));

@@ -4,6 +4,7 @@ import { type CommandIO, messageOf } from '../../contract/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { isDiskFull } from '../../store/index.ts';
 import { Problems } from '../terminal/problems.ts';
+import { EXIT } from '../terminal/report.ts';
 import { lastGoodIn } from '../../declarations/index.ts';
 import { ALIVE_MS, numberIn, RESTART_EXIT, type Message } from './kernel-process.ts';
 
@@ -42,6 +43,7 @@ export async function serveKernel(
   kernel.events.handle('service.ready', ({ extensionId, text }) =>
     io.quiet ? undefined : io.print(printableLine(`${extensionId}: ${text}`)),
   );
+  const refused = serviceRefused(kernel);
   try {
     const asked = restartAsked(kernel, signal);
     const opened = startWithRoom(kernel, io, signal).catch(async (error: unknown) => {
@@ -49,8 +51,12 @@ export async function serveKernel(
       throw error;
     });
     const started = opened.then(() => (signal.aborted ? undefined : announce(kernel, problems, io)));
-    const reason = await Promise.race([asked, started.then(() => asked)]); // a start that never finishes must not keep it from ending
+    const reason = await Promise.race([asked, refused, started.then(() => asked)]); // a start that never finishes must not keep it from ending
     if (reason === null) return 0;
+    if (reason === REFUSED) {
+      await sendToSupervisor({ type: 'not started' });
+      return EXIT.failed;
+    }
     await turns.ended(TURNS_MS, signal);
     await sendToSupervisor({ type: 'restart', reason });
     return RESTART_EXIT;
@@ -94,6 +100,21 @@ function restartAsked(kernel: Kernel, signal: AbortSignal): Promise<string | nul
   let off = (): void => undefined;
   const asked = new Promise<string>((resolve) => (off = kernel.restarts.handle(resolve)));
   return untilAborted(asked, signal).catch(() => (off(), null));
+}
+
+const REFUSED = Symbol('refused');
+
+/** Resolves once a service that has offered nothing yet has failed because it cannot. Its failure is printed by then. */
+function serviceRefused({ events }: Kernel): Promise<typeof REFUSED> {
+  const ready = new Set<string>();
+  const refused = new Set<string>();
+  events.handle('service.ready', ({ extensionId }) => void ready.add(extensionId));
+  events.handle('service.refused', ({ extensionId }) => void (ready.has(extensionId) || refused.add(extensionId)));
+  return new Promise((resolve) =>
+    events.handle('extension.failed', ({ extensionId, phase }) => {
+      if (phase === 'background' && refused.has(extensionId)) resolve(REFUSED);
+    }),
+  );
 }
 
 function openTurns(kernel: Kernel): { ended(limitMs: number, signal: AbortSignal): Promise<void> } {

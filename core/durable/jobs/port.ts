@@ -59,6 +59,8 @@ export interface JobFilter {
   readonly names?: readonly string[];
   /** Names that begin with this. */
   readonly prefix?: string;
+  /** Names that begin with none of these. */
+  readonly without?: readonly string[];
   readonly states?: readonly State[];
   readonly lane?: string;
   readonly owner?: string;

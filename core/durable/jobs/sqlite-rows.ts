@@ -356,7 +356,7 @@ function allowed({ newerThan, late, lanes, owners }: Except): readonly SqlValue[
 }
 
 function conditionsOf(filter: Omit<JobFilter, 'limit'>): { readonly where: string; readonly values: readonly SqlValue[] } {
-  const { names, prefix, states, ids } = filter;
+  const { names, prefix, without = [], states, ids } = filter;
   const where = ['TRUE'];
   const values: SqlValue[] = [];
   const add = (condition: string, ...given: SqlValue[]): void => {
@@ -370,6 +370,7 @@ function conditionsOf(filter: Omit<JobFilter, 'limit'>): { readonly where: strin
   oneOf('state', states);
   oneOf('id', ids);
   if (prefix !== undefined) add('name >= ? AND substr(name, 1, length(?)) = ?', prefix, prefix, prefix);
+  for (const each of without) add('substr(name, 1, length(?)) <> ?', each, each);
   if (filter.before !== undefined) add('number < ?', filter.before);
   if (filter.overdue !== undefined)
     add(`((at < ? AND (ready = 1 OR ${LATER})) OR (state = 'running' AND until < ?))`, filter.overdue, filter.overdue);

@@ -110,8 +110,15 @@ export const DIRECT: Wire = {
 export const SERIALISED: Wire = {
   pass: (value, what) => (value === undefined ? value : (toJsonValue(value, what) as typeof value)),
   error(error) {
-    const { cure, where, retryable, statusCode, retryAfterMs } = error instanceof PithError ? error : ({} as Partial<PithError>);
-    return new PithError(codeOf(error, 'provider_failed'), messageOf(error), { cure, where, retryable, statusCode, retryAfterMs });
+    const { cure, where, retryable, statusCode, retryAfterMs, problems } = error instanceof PithError ? error : ({} as Partial<PithError>);
+    return new PithError(codeOf(error, 'provider_failed'), messageOf(error), {
+      cure,
+      where,
+      retryable,
+      statusCode,
+      retryAfterMs,
+      problems,
+    });
   },
 };
 

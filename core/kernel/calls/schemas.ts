@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { Declaration, ExtensionConfig } from '../../declarations/index.ts';
-import type { Diagnostic, JsonValue } from '../../contract/index.ts';
+import type { Diagnostic, JsonValue, PithError } from '../../contract/index.ts';
 import { Problem } from '../records/failures.ts';
-import { describe, knownKeys, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';
+import { describe, fieldProblems, knownKeys, parseLeniently, pathText, saidIgnored, isNote } from '@pith/checked-yaml';
 import { didYouMean, slipsOf } from '@pith/plain-text';
 
 /** What the owner of a key under `agent:` says of a value; `usable`: that without what is wrong in it. */
@@ -23,7 +23,9 @@ export interface CheckedConfig {
 export function checkConfig(schema: unknown, effective: ExtensionConfig, file: string): void {
   if (!isSchema(schema)) return;
   const { success, error } = schema.safeParse(effective.config);
-  if (!success) throw invalid(findingsOf(error.issues, schema, effective), file);
+  if (success) return;
+  const problems = fieldProblems(error.issues, schema, effective.config);
+  throw invalid(findingsOf(error.issues, schema, effective), file, problems);
 }
 
 /** The configuration as the class's schema parses it, without what the schema refuses. Throws `config_invalid` where that cannot be left out. */
@@ -58,13 +60,14 @@ function withHint(message: string, path: string, claimedElsewhere: readonly stri
   return message.includes('(did you mean') ? message : message + didYouMean(path, claimedElsewhere);
 }
 
-function invalid(findings: readonly Located[], file: string): Problem {
+function invalid(findings: readonly Located[], file: string, problems?: PithError['problems']): Problem {
   const [first] = findings;
   // The failure itself names the first place; the message has the others.
   const texts = findings.map(({ place, message }) => `${place === first?.place ? '' : place}${message}`);
   return new Problem('validate', 'config_invalid', texts.join('; '), {
     file: first?.file ?? file,
     line: first?.line,
+    problems,
     cure:
       first?.file !== undefined
         ? 'correct it there'

@@ -1,3 +1,4 @@
+import { fieldProblems } from '@pith/checked-yaml';
 import { PithError, type JsonValue, type SettingsChange } from '../../contract/index.ts';
 import { loadSettingsSchema } from '../../declarations/index.ts';
 import { describeIssues, jsonSchemaOf } from '../calls/schemas.ts';
@@ -32,6 +33,7 @@ export async function checkKernelChanges(changes: SettingsChange): Promise<void>
     if (!known.includes(first))
       throw new PithError('config_invalid', `there is no setting '${printableLine(first, 80)}'${didYouMean(first, known)}`, {
         cure: 'see: pith settings',
+        problems: [{ path: keys, message: 'is unknown' }],
       });
     if (CHANGEABLE.includes(first) && !keys.includes('') && !keys.includes('__proto__')) continue;
     throw new PithError('not_allowed', `'${dotted}' cannot be set by command`, {
@@ -42,7 +44,10 @@ export async function checkKernelChanges(changes: SettingsChange): Promise<void>
   const { error } = schema.safeParse(given);
   if (error === undefined) return;
   const messages = describeIssues(error.issues, schema, given).map(({ message }) => message);
-  throw new PithError('config_invalid', messages.join('; '), { cure: 'give another value' });
+  throw new PithError('config_invalid', messages.join('; '), {
+    cure: 'give another value',
+    problems: fieldProblems(error.issues, schema, given),
+  });
 }
 
 /** What is taken out is not checked. */

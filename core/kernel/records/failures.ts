@@ -89,7 +89,7 @@ export class Problem extends PithError {
     phase: Phase,
     code: ErrorCode,
     message: string,
-    options: { cause?: unknown; cure?: string; file?: string; line?: number } = {},
+    options: { cause?: unknown; cure?: string; file?: string; line?: number; problems?: PithError['problems'] } = {},
   ) {
     super(code, message, options);
     this.phase = phase;
@@ -111,7 +111,7 @@ export function readable(thrown: unknown): unknown {
 }
 
 /** What others read of an error. */
-const READ = ['name', 'message', 'stack', 'cause', 'code', 'cure', 'where', 'retryable', 'statusCode', 'retryAfterMs'];
+const READ = ['name', 'message', 'stack', 'cause', 'code', 'cure', 'where', 'retryable', 'statusCode', 'retryAfterMs', 'problems'];
 
 /** `error` as a problem of `phase`; one that is a problem already keeps its own phase. */
 export function problemOf(thrown: unknown, phase: Phase, code: ErrorCode): Problem {

@@ -41,7 +41,7 @@ export function chatCommand(context: ChatContext, terminals: Terminals, terminal
     if (input.options['lines'] === true) await start(); // whoever says line by line stays
     const opening = await open();
     const note = (line: string) => (io.quiet ? undefined : io.error(line));
-    [...opening.notes, ...(opening.unfinished === null ? [] : [opening.unfinished])].forEach(note);
+    [...opening.notes, opening.unfinished, opening.running].forEach((line) => line !== null && note(line));
     (await unknownTools(allow, opening.conversation.agentId, commands, signal)).forEach(note);
     const asLines = sent === null && (input.options['lines'] === true || piped === null);
     const wanted = { piped, clock: context.clock, note, folder: recipe === null ? io.workingDirectory : null };

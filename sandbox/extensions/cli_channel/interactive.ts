@@ -209,7 +209,8 @@ class InteractiveChat {
     screen.status?.refresh();
     if (!io.quiet && opening.notes.length > 0) screen.writeDim(`${screen.hint(opening.notes.join('\n'))}\n`);
     for (const line of pastLines(opening.past, screen.colour, screen.columns)) screen.write(line);
-    if (opening.unfinished !== null) screen.writeDim(CUT_OFF);
+    const before = opening.unfinished === null ? opening.running : CUT_OFF;
+    if (before !== null) screen.writeDim(before);
     context.events.publish('channel.opened', { extensionId: context.id });
     if (resume) await this.#run((abort) => turns.resume(abort));
     else if (conversation.begun) await this.#run((abort) => turns.catchUp(abort));

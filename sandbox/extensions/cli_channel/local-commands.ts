@@ -113,7 +113,8 @@ export function localCommands({ conversation, agents, screen, found, all, leave,
         if (isOther(before, conversation.choice)) io.print(await choiceLine(conversation, found, signal));
         if (io.interactive) for (const line of pastLines(thread.past, pc.createColors(io.colour), io.columns)) io.print(line);
         else for (const { role, text: whole } of thread.past) io.print(`${role === 'user' ? '› ' : ''}${whole}`);
-        if (thread.unfinished !== undefined) io.print(CUT_OFF);
+        const left = thread.unfinished === undefined ? thread.running : CUT_OFF;
+        if (left !== undefined) io.print(left);
       },
     },
     {

@@ -33,6 +33,8 @@ export interface Opening {
   readonly isNamed: boolean;
   /** How the command line finishes a turn that was cut off; null: none was, or it is finished now. */
   readonly unfinished: string | null;
+  /** What to know of another process that works in it now; null: none does. */
+  readonly running: string | null;
 }
 
 const SHOWN = 6;
@@ -73,6 +75,7 @@ export async function openConversation(
     isNamed: threadId !== undefined,
     notes: notes.filter((note) => typeof note === 'string'),
     unfinished: (!resume && thread?.unfinished) || null,
+    running: thread?.running ?? null,
   };
 }
 
@@ -114,9 +117,9 @@ export async function readThread(commands: readonly Command[], threadId: string,
       text: text(fields(message)['text']) ?? '',
       unanswered: fields(message)['unanswered'] === true,
     }));
-    const { agentId, unfinished, model, effort } = fields(thread);
+    const { agentId, unfinished, running, model, effort } = fields(thread);
     const choice: Choice = { model: text(model), effort: text(effort) as Choice['effort'] };
-    return { agentId: text(agentId), past, unfinished: text(unfinished), choice };
+    return { agentId: text(agentId), past, unfinished: text(unfinished), running: text(running), choice };
   } catch (error) {
     if (codeOf(error, '') === 'thread_unknown') return null;
     throw error;
@@ -125,7 +128,8 @@ export async function readThread(commands: readonly Command[], threadId: string,
 
 async function defaultAgent(context: ChatContext, commands: readonly Command[], signal: AbortSignal): Promise<string> {
   const agents = list(await query(commands, ['agents', 'list'], signal)).map(fields);
-  const chosen = agents.find((agent) => agent['default'] === true);
+  const defaultId = await context.agents.defaultId();
+  const chosen = agents.find((agent) => agent['id'] === defaultId);
   if (chosen === undefined) {
     const findings = list(fields(await query(commands, ['doctor', '--settings'], signal))['findings']).map(fields);
     const wrong = findings.find(({ code }) => code === 'agent_unknown');

@@ -34,7 +34,11 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   const slash = new SlashCommands(context, conversation);
   const [project = null] = context.find(Places).map((places) => places.project);
   const allow = new AllowList(chat.allow ?? [], () => slash.all(), io, { waits: opening.isNamed || io.interactive, project });
-  const turn = (sent: Sent | null) => turnOf(allow.runTurn(conversation, sent, signal), view);
+  const turn = (sent: Sent | null) =>
+    turnOf(
+      onceFree(() => allow.runTurn(conversation, sent, signal)),
+      view,
+    );
   let code = 0;
   let attachments = chat.attachments ?? [];
   if (chat.resume) code = await turn(null);
@@ -52,6 +56,25 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
     if (slash.left || done === INTERRUPTED) break;
   }
   return signal.aborted ? INTERRUPTED : code;
+}
+
+/** A message waits until the process that works in its conversation has ended that: it is said again each time that the conversation was busy for too long. */
+async function* onceFree(begin: () => AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
+  for (let waited = false; ; waited = true) {
+    let [hasBegun, isBusy] = [false, false];
+    for await (const event of begin()) {
+      hasBegun ||= event.type === 'turn-start';
+      isBusy = !hasBegun && event.type === 'turn-end' && event.error?.code === 'thread_busy';
+      if (!isBusy) yield event;
+    }
+    if (!isBusy) return;
+    if (!waited)
+      yield {
+        type: 'notice',
+        code: 'thread_busy',
+        message: 'the message waits until the other process has answered; Ctrl-C takes it back',
+      };
+  }
 }
 
 async function turnOf(events: AsyncIterable<TurnEvent>, view: { show(event: TurnEvent): void }): Promise<number> {

@@ -1,4 +1,4 @@
-import { type AgentSpec, defineProtocol, method, type JsonValue, type z } from 'pith';
+import { type AgentSpec, defineProtocol, method, type JsonValue, type PithError, type z } from 'pith';
 
 /** Who may call a route: anybody, any user, a user whose token may answer questions, or an administrator's token. Each includes the next. */
 export type Need = 'public' | 'user' | 'approve' | 'admin';
@@ -21,6 +21,8 @@ export interface Refusal {
   readonly code: string;
   readonly message: string;
   readonly cure?: string;
+  /** As of `PithError`. */
+  readonly problems?: PithError['problems'];
 }
 
 /** A route as data. */
@@ -39,7 +41,7 @@ export interface Route {
   readonly upload?: readonly string[];
   /** The limit of a body; default 256 KiB. A longer one is answered 413. */
   readonly mostBytes?: number;
-  /** The body of an answer by which the listener refuses a request; default `{error: {code, message, cure?}}`. */
+  /** The body of an answer by which the listener refuses a request; default `{error: {code, message, cure?: {text?, command?}, problems?}}`. */
   refused?(why: Refusal): JsonValue;
   /** Other servers call it, so neither Origin nor the type of its body is checked; `public` only. The request has `bytes`. */
   readonly fromServers?: true;
@@ -75,12 +77,14 @@ export interface RouteAnswer {
   readonly json?: JsonValue;
   /** A stream is pulled as the client reads; `return` is called when the client leaves, its extension is reloaded or Pith stops. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
+  /** What a stream that throws ends with, so that the client learns of it; the listener writes the error to the log. Absent: the connection is cut. */
+  failed?(error: unknown): Uint8Array;
 }
 
 /** Answers requests. Publishes `provider.changed` when its routes change without a reload. */
 export interface RouteProvider {
   routes(): Promise<readonly Route[]>;
-  /** A `PithError` is answered `{error: {code, message, cure?}}` with the status of its code (422 without one), another error with 500 without its message. */
+  /** A `PithError` is answered as `refused` says, with the status of its code (422 without one), another error with 500 without its message. */
   answer(request: RouteRequest): Promise<RouteAnswer>;
 }
 

@@ -1,3 +1,4 @@
+import { cureParts } from '@pith/command-line';
 import { codeOf, messageOf, PithError } from 'pith';
 import type { Refusal, Route, RouteAnswer } from './contract.ts';
 
@@ -35,25 +36,31 @@ function statusOf(code: string): number | null {
   return FAULTS.has(code) || !/^[a-z]/.test(code) ? null : 422; // a reason why it cannot be done
 }
 
+/** The answer of a refusal. */
+export interface RefusedAnswer extends RouteAnswer {
+  readonly why: Refusal;
+}
+
 export function failure(
   status: number,
   code: string,
   message: string,
-  more: { readonly cure?: string; readonly headers?: RouteAnswer['headers'] } = {},
-): RouteAnswer {
-  const { cure, headers } = more;
+  more: Pick<Refusal, 'cure' | 'problems'> & Pick<RouteAnswer, 'headers'> = {},
+): RefusedAnswer {
+  const { headers, ...details } = more;
+  const { cure, ...rest } = details;
+  const data = { ...rest, ...(cure === undefined ? {} : { cure: { ...cureParts(cure) } }) };
   return {
     status,
     ...(headers === undefined ? {} : { headers }),
-    json: { error: { code, message, ...(cure === undefined ? {} : { cure }) } },
+    json: { error: { code, message, ...data } },
+    why: { status, code, message, ...details },
   };
 }
 
 /** In the words of its route. */
-export function inWordsOf({ refused }: Pick<Route, 'refused'>, answer: RouteAnswer): RouteAnswer {
-  if (refused === undefined) return answer;
-  const { error } = answer.json as { readonly error: Omit<Refusal, 'status'> };
-  return { ...answer, json: refused({ status: answer.status, ...error }) };
+export function inWordsOf({ refused }: Pick<Route, 'refused'>, { why, ...answer }: RefusedAnswer): RouteAnswer {
+  return refused === undefined ? answer : { ...answer, json: refused(why) };
 }
 
 export const UNKNOWN = failure(404, 'not_found', 'there is nothing at this address');
@@ -65,15 +72,18 @@ export const INTERNAL = failure(500, 'internal', 'something went wrong; the log 
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 
 /** What a client may know of an error; null: nothing. */
-export function failureOf(error: unknown): RouteAnswer | null {
+export function failureOf(error: unknown): RefusedAnswer | null {
   const code = codeOf(error, '');
   if (FULL.has(code)) return failure(422, 'disk_full', 'the disk is full', { cure: 'free some space and try again' });
-  const status = error instanceof PithError ? statusOf(code) : null;
-  if (status === null) return null;
-  const { cure, retryAfterMs } = error as PithError;
+  const found = error instanceof PithError ? statusOf(code) : null;
+  if (found === null) return null;
+  const { cure, problems, retryAfterMs } = error as PithError;
+  const isOfFields = (found === 404 || found === 422) && problems !== undefined; // what was sent names something unknown, not the address
+  const status = isOfFields ? 400 : found;
   const wait = status === 429 || status === 503 ? { 'retry-after': String(Math.ceil((retryAfterMs ?? 60_000) / 1000)) } : undefined;
   return failure(status, code, messageOf(error), {
     ...(cure === undefined ? {} : { cure }),
+    ...(problems === undefined ? {} : { problems }),
     ...(wait === undefined ? {} : { headers: wait }),
   });
 }

@@ -20,8 +20,17 @@ const LISTENING = 'listening/';
 
 type Context = Pick<ExtensionContext<Config>, 'id' | 'config' | 'clock' | 'logger' | 'events' | 'kv' | 'use' | 'find'>;
 
-/** Listens until `signal` aborts. Rejects `token_needed` where other machines would reach it and nobody has a token. */
+/** Listens until `signal` aborts, and publishes `service.refused` where it cannot. Rejects `token_needed` where other machines would reach it and nobody has a token. */
 export async function runServer(context: Context, tokens: Tokens, signal: AbortSignal): Promise<void> {
+  try {
+    await listen(context, tokens, signal);
+  } catch (error) {
+    context.events.publish('service.refused', { extensionId: context.id });
+    throw error;
+  }
+}
+
+async function listen(context: Context, tokens: Tokens, signal: AbortSignal): Promise<void> {
   const { clock, logger, events, kv, id: extensionId } = context;
   const places = context.use(Places);
   const { sandbox, serve } = places;

@@ -1,3 +1,4 @@
+import { endsOf } from '@pith/plain-text';
 import type { JsonValue, Message, ModelCallOptions } from 'pith';
 
 /** A finished tool call of the history. */
@@ -42,11 +43,14 @@ export function readConversation(prompt: readonly Message[], tools: NonNullable<
   };
 }
 
+/** Characters of a question; a long one is known by its beginning and its end. */
+const MOST_QUESTION = 8192;
+
 /** The last text part: context providers wrote the parts before it. */
 function userText(message: Message | undefined): string {
   if (message?.role !== 'user') return '';
   const last = message.content.findLast((part) => part.type === 'text');
-  return last?.type === 'text' ? last.text.trim() : '';
+  return last?.type === 'text' ? endsOf(last.text.trim(), MOST_QUESTION) : '';
 }
 
 function partsBeside(message: Message | undefined): readonly string[] {

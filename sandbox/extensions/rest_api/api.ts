@@ -1,6 +1,7 @@
 import { type ChannelMessage, Conversations, type ExtensionContext, PithError } from 'pith';
 import { HttpUsers, type Route, type RouteAnswer, type RouteRequest } from 'pith/http';
 import { CommandRoutes } from './commands/command-routes.ts';
+import { refusedWith } from './commands/cures.ts';
 import { descriptionRoute } from './commands/openapi.ts';
 import { uploadRoute } from './commands/uploads.ts';
 import { approvalRoutes } from './conversations/approvals.ts';
@@ -55,7 +56,7 @@ export class Api {
 
   /** Those of conversations, and those that commands answer. */
   routes(): readonly Route[] {
-    return [...this.#own, ...this.#commands.routes()];
+    return [...this.#own, ...this.#commands.routes()].map((route) => ({ ...route, refused: refusedWith }));
   }
 
   async answer(request: RouteRequest): Promise<RouteAnswer> {

@@ -1,3 +1,4 @@
+import { refusedWith } from './commands/cures.ts';
 import { sha256 } from '@pith/plain-data';
 import type { JsonValue } from 'pith';
 import type { RouteAnswer } from 'pith/http';
@@ -9,5 +10,5 @@ export function tagOf(shown: JsonValue | undefined): string {
 
 /** The `If-Match` of a request names another state. */
 export function preconditionFailed(): RouteAnswer {
-  return { status: 412, json: { error: { code: 'write_conflict', message: 'it has changed since you read it', cure: 'read it again' } } };
+  return { status: 412, json: refusedWith({ code: 'write_conflict', message: 'it has changed since you read it', cure: 'read it again' }) };
 }

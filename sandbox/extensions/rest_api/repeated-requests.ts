@@ -1,3 +1,4 @@
+import { refusedWith } from './commands/cures.ts';
 import { canonicalJson, sha256 } from '@pith/plain-data';
 import { KeyedQueue } from '@pith/promises';
 import type { Clock } from 'pith';
@@ -44,5 +45,5 @@ export class RepeatedRequests {
 
 export const KEY_USED: RouteAnswer = {
   status: 422,
-  json: { error: { code: 'key_used', message: 'this Idempotency-Key was used for another request', cure: 'take a new one' } },
+  json: refusedWith({ code: 'key_used', message: 'this Idempotency-Key was used for another request', cure: 'take a new one' }),
 };

@@ -1,4 +1,13 @@
-import { defineProtocol, method, type JsonValue, type ToolResult } from 'pith';
+import { defineProtocol, defineTopic, method, type JsonValue, type ToolResult } from 'pith';
+
+/** A saved skill was given another timetable, or none. */
+export interface SavedRescheduled {
+  readonly skillId: string;
+  /** As whom it runs. */
+  readonly userId: string;
+}
+
+export const savedRescheduled = defineTopic<SavedRescheduled>('saved.rescheduled');
 
 /** What a run of a saved skill is asked with. */
 export interface StartedBy {

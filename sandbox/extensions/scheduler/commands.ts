@@ -1,7 +1,7 @@
 import { type Command, type ExtensionContext, Permissions } from 'pith';
 import { type ActingUser, localTime, PAGE_OPTIONS, pageOf } from '@pith/command-line';
 import type { ScheduleStore } from './schedule-store.ts';
-import { nextOf, type Schedule, scheduleView } from './schedule.ts';
+import { nextOf, type Schedule, scheduleView, threadOf } from './schedule.ts';
 
 /** `pith tasks schedules …` and `/tasks schedules …`. */
 export function scheduleCommands(store: ScheduleStore, { clock, use }: Pick<ExtensionContext, 'clock' | 'use'>): readonly Command[] {
@@ -20,7 +20,7 @@ export function scheduleCommands(store: ScheduleStore, { clock, use }: Pick<Exte
             ({ id }) =>
               id === name,
         );
-        io.json(schedules.map((each) => ({ ...scheduleView(each, clock.now()), user: each.by.user, made_by: each.by.agent })));
+        io.json(schedules.map((each) => shown(each, clock.now())));
         io.print(
           schedules.length === 0
             ? 'Nothing is scheduled. Ask an agent to do something later.'
@@ -41,12 +41,23 @@ export function scheduleCommands(store: ScheduleStore, { clock, use }: Pick<Exte
   ];
 }
 
+/** With who asked for it, and where its last run worked. */
+function shown(schedule: Schedule, now: number) {
+  const { by, last } = schedule;
+  return {
+    ...scheduleView(schedule, now),
+    user: by.user,
+    made_by: by.agent,
+    last_thread: last === null ? null : threadOf(schedule, last.at),
+  };
+}
+
 function lineOf(schedule: Schedule, now: number): string {
   const { id, agentId, message, cron, timeZone, last } = schedule;
   const at = nextOf(schedule, now);
   const next = at === null ? 'is due' : localTime(at);
   const when = cron === null ? next : `${next} (${cron}, ${timeZone})`;
-  return `${id}  ${when}  ${agentId}  ${shortened(message)}${last === null ? '' : `  [last: ${last.reason}]`}`;
+  return `${id}  ${when}  ${agentId}  ${shortened(message)}${last === null ? '' : `  [last: ${last.reason}${last.error === undefined ? '' : `, ${shortened(last.error)}`}]`}`;
 }
 
 const SHOWN = 60;

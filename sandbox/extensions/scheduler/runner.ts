@@ -49,7 +49,7 @@ export class Runner {
     const { code, message, retryAfterMs } = end.error ?? {};
     if (code === 'model_rate_limited') throw new PithError(code, String(message), { retryAfterMs }); // its turn continues once the provider takes requests
     await this.#notify(schedule, at, correlationId, end);
-    if (end.reason !== 'awaiting_approval') await this.store.end(schedule, { at, reason: end.reason });
+    if (end.reason !== 'awaiting_approval') await this.store.end(schedule, lastOf(at, end));
   }
 
   /** Its job was cancelled, or is dead. */
@@ -59,7 +59,7 @@ export class Runner {
     if (schedule === null || schedule.last?.at === at) return;
     const end: End = { reason: state === 'cancelled' ? 'aborted' : 'error', text: '', ...(error === null ? {} : { error }) };
     await this.#notify(schedule, at, correlationId, end);
-    await this.store.end(schedule, { at, reason: end.reason });
+    await this.store.end(schedule, lastOf(at, end));
   }
 
   async #turn(schedule: Schedule, { at, correlationId }: Run, signal: AbortSignal): Promise<End> {
@@ -94,4 +94,8 @@ export class Runner {
     const notice = { v: 1, text: said, kind: 'schedule', about, target: null, threadId: by.thread, userId: by.user } as const;
     await this.ports.events.publish('notify', notice, { key: about.id, correlationId });
   }
+}
+
+function lastOf(at: number, { reason, error }: End): NonNullable<Schedule['last']> {
+  return { at, reason, ...(error === undefined ? {} : { error: error.message }) };
 }

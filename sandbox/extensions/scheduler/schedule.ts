@@ -12,7 +12,8 @@ export interface Schedule {
   readonly timeZone: string | null;
   /** When it runs once. */
   readonly at: number | null;
-  readonly last: { readonly at: number; readonly reason: string } | null;
+  /** `error`: why it did not end well. */
+  readonly last: { readonly at: number; readonly reason: string; readonly error?: string } | null;
   readonly createdAt: number;
   /** Who asked for it, and where. */
   readonly by: { readonly agent: string; readonly user: string; readonly channel: string; readonly thread: string };
@@ -34,7 +35,7 @@ const stored = z
     timeZone: z.string().nullable(),
     at: z.number().nullable().default(null),
     open: z.array(z.number()),
-    last: z.looseObject({ at: z.number(), reason: z.string() }).nullable(),
+    last: z.looseObject({ at: z.number(), reason: z.string(), error: z.string().exactOptional() }).nullable(),
     createdAt: z.number(),
     by: z.object({ agent: z.string(), user: z.string(), channel: z.string(), thread: z.string() }),
     correlationId: z.string().optional(),
@@ -64,7 +65,7 @@ export function scheduleView(schedule: Schedule, now: number) {
     message,
     ...(cron === null ? {} : { cron, time_zone: timeZone }),
     next: next === null ? null : new Date(next).toISOString(),
-    ...(last === null ? {} : { last: { at: new Date(last.at).toISOString(), reason: last.reason } }),
+    ...(last === null ? {} : { last: { ...last, at: new Date(last.at).toISOString() } }),
   };
 }
 

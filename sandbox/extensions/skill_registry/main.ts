@@ -88,6 +88,7 @@ export default class SkillRegistryExtension
     this.#writer = new Writer({
       targets,
       before: (target, staged) => history.announce(target, staged, (directory) => registry.idAt(directory)),
+      after: () => registry.outdated(),
       keepVersion: (reference) => registry.keepVersion(reference),
       proposals: new ProposalFiles(context.dataDirectory, clock),
     });

@@ -24,6 +24,7 @@ import { recoverAll, type Target, targetsAt } from './writing/targets.ts';
 /** What begins later than this after the last scan, or than ten times as long as that took, is preceded by another: one message is answered from one scan. */
 const FRESH_MS = 250;
 const REST = 10;
+const FELT_MS = 50;
 /** States in which a skill is used; in the others a person only looks at it. */
 const USED: ReadonlySet<SkillState> = new Set(['offered', 'shadowed']);
 const EMPTY: Snapshot = { generation: 0, skills: new Map(), all: [], aliases: new Map(), diagnostics: [] };
@@ -106,9 +107,19 @@ export class SkillRegistry {
     return this.refresh();
   }
 
+  /** Something has just changed: no scan before this is enough. */
+  outdated(): void {
+    this.scannedAt = Number.NEGATIVE_INFINITY;
+  }
+
   /** As a turn or a call of one begins with it: a scan that has just been made is enough. */
   fresh(): Promise<Snapshot> {
     return this.refreshIfOlderThan(Math.max(FRESH_MS, REST * this.scanMs));
+  }
+
+  /** As a listing begins with it: all that is there now, but where a scan takes as long as a person notices, one that has just been made. */
+  listing(): Promise<Snapshot> {
+    return this.scanMs < FELT_MS ? this.refresh() : this.fresh();
   }
 
   /** As `fresh`, with the versions that an agent names in the place of the present ones. */

@@ -184,6 +184,14 @@ describe('one turn', () => {
     expect(world.model.requests[2]?.messages[2]?.content).toEqual([{ type: 'text', text: 'three' }]);
   });
 
+  it('W32 a message of more than two million characters is refused with what to do, before anything of it is kept', async () => {
+    const world = await createWorld({ script: [{ text: 'a' }] });
+    const { end } = await world.run('x'.repeat(2 * 1024 * 1024 + 1));
+    expect(end).toMatchObject({ reason: 'error', error: { code: 'usage', message: expect.stringContaining('at most 2097152') } });
+    expect(await world.threads.list(10)).toEqual([]);
+    expect((await world.run(`a  ${' '.repeat(1024 * 1024 - 4)}b`)).end.reason).toBe('done');
+  });
+
   it('DESIGN 3.4 an empty message is refused, and a store that fails ends the turn without a throw', async () => {
     const world = await createWorld({ script: [{ text: 'a' }] });
     expect((await world.run('  ')).end).toMatchObject({ reason: 'error', error: { code: 'usage' } });

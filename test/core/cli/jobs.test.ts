@@ -55,6 +55,7 @@ describe('pith jobs', () => {
       [['--name', 'post.send'], 'A'],
       [['--name', 'post'], 'B A'],
       [['--name', 'gone'], 'C'],
+      [['--without', 'post', '--without', 'nobody'], 'C'],
       [['--state', 'dead'], 'A'],
       [['--state', 'dead', '--state', 'waiting'], 'C B A'],
       [['--lane', 'night'], 'B'],

@@ -60,14 +60,20 @@ describe('other protocols across processes', () => {
     expect(sent).toEqual(['in t1 with main']);
   });
 
-  it('K5: what a command throws keeps its code and cure', async () => {
+  it('K5: what a command throws keeps its code, its cure and the fields that are wrong', async () => {
     const test = await mine(
       { provides: ['command'], commands: [{ path: 'mine' }] },
-      `getCommands() { return [{ path: 'mine', description: 'd', run: async () => { throw new PithError('usage', 'no', { cure: 'say yes', retryAfterMs: 9 }); } }]; }`,
+      `getCommands() { return [{ path: 'mine', description: 'd', run: async () => { throw new PithError('usage', 'no', { cure: 'say yes', retryAfterMs: 9, problems: [{ path: ['a', 0], message: 'is no' }, 'odd'] }); } }]; }`,
     );
     const [command] = await test.kernel.host.providers.commands.of('mine');
     const run = command?.run({ arguments: {}, options: {} }, terminal([], []).io, new AbortController().signal);
-    await expect(run).rejects.toMatchObject({ code: 'usage', message: 'no', cure: 'say yes', retryAfterMs: 9 });
+    await expect(run).rejects.toMatchObject({
+      code: 'usage',
+      message: 'no',
+      cure: 'say yes',
+      retryAfterMs: 9,
+      problems: [{ path: ['a', 0], message: 'is no' }],
+    });
   });
 
   it('K5: a model streams from another process, with credit, and its errors keep what retries need', async () => {

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
+import { PithError } from '../../../core/contract/index.ts';
 import { createSecrets, openSecretsFile } from '../../../core/trust/index.ts';
 import { folderWith } from '../../places.ts';
 import { words } from '../../words.ts';
@@ -48,6 +49,21 @@ describe('V9 the proxies of a person', () => {
     expect(secrets.redact('localhost and .corp by proxy.corp:3128 with me:p@ssword, p%40ssword')).toBe(
       'localhost and .corp by proxy.corp:3128 with me:[secret ALL_PROXY], [secret ALL_PROXY]',
     );
+  });
+});
+
+it('K61 an error keeps all that it says without the secret, what is wrong at each field too', () => {
+  const secrets = createSecrets({ KEY: 'canary-0123456789' });
+  secrets.declare(['KEY']);
+  const problems = [{ path: ['headers', 0], message: 'canary-0123456789 is no header' }];
+  const error = new PithError('config_invalid', 'canary-0123456789', { cure: 'correct it', retryAfterMs: 9, statusCode: 400, problems });
+  expect(secrets.redactError(error)).toMatchObject({
+    code: 'config_invalid',
+    message: '[secret KEY]',
+    cure: 'correct it',
+    retryAfterMs: 9,
+    statusCode: 400,
+    problems: [{ path: ['headers', 0], message: '[secret KEY] is no header' }],
   });
 });
 

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { type Route, RouteProvider } from 'pith/http';
 import { describe, expect, it } from 'vitest';
 import { ownRoutes } from '../../../sandbox/extensions/http/own-routes.ts';
@@ -13,7 +15,51 @@ async function everyRoute({ pith }: ServedKernel): Promise<readonly Route[]> {
   return [...own, ...(await Promise.all(providers.map((provider) => provider.routes()))).flat()];
 }
 
+/** What a route answers that another one with the same method has for what it is about: a name that nobody may have then. */
+function shadowedNames(routes: readonly Route[]): readonly string[] {
+  const segmentsOf = ({ path }: Route) => path.split('/');
+  const isName = (segment: string | undefined) => segment?.startsWith('{') === true && !segment.endsWith('...}');
+  return routes.flatMap((literal) =>
+    routes.flatMap((named) => {
+      const [ours, theirs] = [segmentsOf(literal), segmentsOf(named)];
+      const isAlike = literal.method === named.method && ours.length === theirs.length;
+      const fits = isAlike && ours.every((segment, at) => segment === theirs[at] || isName(theirs[at]));
+      const hides = fits && ours.some((segment, at) => !isName(segment) && isName(theirs[at]));
+      return hides ? [`${nameOf(literal)} hides names of ${nameOf(named)}`] : [];
+    }),
+  );
+}
+
+/** The addresses below `/api` that the page writes, each name and query in them left out. */
+function addressesOfPage(): readonly string[] {
+  const folder = 'sandbox/extensions/web_channel/page';
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/u.test(file));
+  const texts = files.flatMap((file) => readFileSync(path.join(folder, file), 'utf8').match(/['`]\/api\/[^'`\n]*['`]/gu) ?? []);
+  const named = texts.map((text) => text.slice(1, -1).replaceAll(/\$\{[^}]*(?:\}|$)/gu, '{}'));
+  return [...new Set(named.map((text) => text.replace(/\?.*$/u, '').replace(/(?<!\/)\{\}$/u, '')))];
+}
+
 describe('every route of what ships', () => {
+  it('W10 has each address that the page asks', async () => {
+    const routes = await everyRoute(await servedKernel({ only: undefined as never, settings: MANY }));
+    const fits = (address: string, route: Route): boolean => {
+      const [asked, known] = [address.split('/'), route.path.split('/')];
+      return asked.length === known.length && asked.every((part, at) => part === '{}' || part === known[at] || known[at]?.startsWith('{'));
+    };
+    const asked = addressesOfPage();
+    expect(asked.length).toBeGreaterThan(40);
+    expect(asked.filter((address) => !routes.some((route) => fits(address, route)))).toEqual([]);
+  });
+
+  it('W21 leaves every name to what has it: no other route answers in its place', async () => {
+    const routes = await everyRoute(await servedKernel({ only: undefined as never, settings: MANY }));
+    expect(shadowedNames(routes)).toEqual([]);
+    const get = (path: string): Route => ({ method: 'GET', path, need: 'user', summary: '' });
+    expect(shadowedNames([get('/things/count'), get('/things/{id}'), get('/things/{id}/parts')])).toEqual([
+      'GET /things/count hides names of GET /things/{id}',
+    ]);
+  });
+
   it('W4 W5 W31 refuses who may not call it, and what it does not take, before its extension is asked', async () => {
     const kernel = await servedKernel({ only: undefined as never, settings: MANY });
     const routes = await everyRoute(kernel);

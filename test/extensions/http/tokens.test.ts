@@ -46,7 +46,11 @@ describe('tokens', () => {
       const headers = authorization === undefined ? {} : { authorization };
       expect([authorization, await request('/user', { headers })]).toMatchObject([
         authorization,
-        { status: 401, headers: { 'www-authenticate': 'Bearer' }, json: { error: { code: 'token_needed', cure: 'pith tokens new' } } },
+        {
+          status: 401,
+          headers: { 'www-authenticate': 'Bearer' },
+          json: { error: { code: 'token_needed', cure: { command: 'pith tokens new' } } },
+        },
       ]);
       expect((await request('/public', { headers })).json).toEqual({ caller: null });
     }
@@ -84,7 +88,7 @@ describe('tokens', () => {
     expect(await statuses(await token({ may: 'admin' }))).toEqual([200, 200, 200]);
     expect(await statuses(await token({ userId: 'ada', role: 'admin', may: 'admin' }))).toEqual([200, 200, 200]);
     expect((await request('/approve', { token: await token() })).json).toMatchObject({
-      error: { code: 'not_allowed', cure: 'pith tokens new --may approve' },
+      error: { code: 'not_allowed', cure: { command: 'pith tokens new --may approve' } },
     });
   });
 
@@ -122,7 +126,10 @@ describe('tokens', () => {
     expect((await request('/user', { headers: session })).status).toBe(200);
     writeFiles(pith.sandbox, { 'pith.yaml': 'admins: [grace, ada]\n' });
     await kernel.restart();
-    const refused = { status: 401, json: { error: { code: 'token_outdated', cure: 'make a new one: pith tokens new' } } };
+    const refused = {
+      status: 401,
+      json: { error: { code: 'token_outdated', cure: { text: 'make a new one', command: 'pith tokens new' } } },
+    };
     for (const asked of [{ token: made }, { headers: session }]) {
       expect(await request('/user', asked)).toMatchObject(refused);
       expect((await request('/public', asked)).json).toEqual({ caller: null });

@@ -7,6 +7,7 @@ import type { JsonValue } from 'pith';
 import type { ScriptedStep } from 'pith/testing';
 import { kernelCommands } from '../../../core/cli/index.ts';
 import { type Asked, servedKernel } from '../http/served-kernel.ts';
+import { withCures } from '../../../sandbox/extensions/rest_api/commands/cures.ts';
 import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
 import { zipOf } from '../skill_install/zip-writer.ts';
 import { apiKernel, type ApiKernel } from './api-kernel.ts';
@@ -42,7 +43,7 @@ const filled = (path: string): string => path.replaceAll(/\{\w+\}/gu, 'nothing')
 const asked = (method: string): Asked => (method === 'GET' ? {} : { method, json: {} });
 
 describe('routes that commands answer', () => {
-  it('W21 answer what the command prints as JSON, to a query, a path and a body', async () => {
+  it('W21 answer what the command prints as JSON, with cures as data, to a query, a path and a body', async () => {
     const api = await withCommands([{ text: 'done' }]);
     const token = await api.token({ role: 'admin', may: 'admin' });
     const { values } = await api.pith.command(['skills', 'list', '--all'], { json: true });
@@ -55,26 +56,32 @@ describe('routes that commands answer', () => {
         tokens: row.tokens > 0,
       }));
     const skills = (await api.request('/api/skills?all=true', { token })).json;
-    expect(named(skills)).toEqual(named(values[0]));
+    expect(named(skills)).toEqual(named(withCures(values[0] ?? [])));
     expect((await api.request('/api/skills/letters', { token })).json).toMatchObject({
       id: 'letters',
       body: '\nWrite it.\n',
       tags: ['post'],
     });
-    expect((await api.request('/api/skills/search?query=write&query=letter&limit=1', { token })).json).toMatchObject([{ id: 'letters' }]);
+    expect((await api.request('/api/all-skills/search?query=write&query=letter&limit=1', { token })).json).toMatchObject([
+      { id: 'letters' },
+    ]);
     const made = await api.post('/api/skills', token, { id: 'poems', description: 'Write a poem. Use when somebody wants one.' });
     expect(made).toMatchObject({ status: 200, json: { ok: true, id: 'poems' } });
     const task = (await api.post('/api/tasks', token, { goal: ['count', 'to ten'], max_steps: 3 })).json as { readonly id: string };
     expect((await api.request(`/api/tasks/${task.id}`, { token })).json).toMatchObject({ goal: 'count to ten' });
   });
 
-  it('W12 W21 a skill is named by its source and id, whatever its name: that of another route too', async () => {
-    const names = [...new Set(COMMAND_ROUTES.flatMap(({ path }) => /^\/api\/skills\/([a-z]+)$/u.exec(path)?.[1] ?? [])), 'proposals'];
+  it('W12 W21 a skill is named by its id, or its source and id, whatever its name: that of another route too', async () => {
+    const names = [
+      ...new Set(COMMAND_ROUTES.flatMap(({ path }) => /^\/api\/(?:all-)?skills\/([a-z]+)$/u.exec(path)?.[1] ?? [])),
+      'proposals',
+    ];
     expect(names).toEqual(expect.arrayContaining(['search', 'lint', 'stats', 'suggestions', 'install']));
     const files = names.map((name) => [`skills/${name}/SKILL.md`, SKILL.replace('letters', name)]);
     const api = await apiKernel([], { only: WITH_COMMANDS, files: Object.fromEntries(files) });
     const token = await api.token({ may: 'admin' });
     for (const name of names) {
+      expect((await api.request(`/api/skills/${name}`, { token })).json).toMatchObject({ id: name, body: expect.any(String) });
       const at = `/api/skills/${encodeURIComponent(`sandbox/skills/${name}`)}`;
       expect((await api.request(at, { token })).json).toMatchObject({ id: name, source: 'sandbox/skills', body: expect.any(String) });
       for (const below of ['history', 'resources', 'explain?text=letter'])
@@ -128,11 +135,12 @@ describe('routes that commands answer', () => {
       const answer = await set(value);
       expect([value.slice(0, 50), answer]).toMatchObject([
         value.slice(0, 50),
-        { status: 400, json: { error: { code: 'config_invalid' } } },
+        { status: 400, json: { error: { code: 'config_invalid', problems: [{ path: ['default_agent'] }] } } },
       ]);
       expect(answer.text).toContain(said);
       expect(answer.text.length).toBeLessThan(1000);
     }
+    expect((await set('effort=huge')).json).toMatchObject({ error: { code: 'config_invalid', problems: [{ path: ['effort'] }] } });
     expect(readFileSync(file, 'utf8')).toBe(before);
     expect((await set('default_agent=helper')).status).toBe(200);
     rmSync(file);
@@ -224,12 +232,17 @@ describe('routes that commands answer', () => {
   });
 
   it('W11 what the model sees of a conversation, in parts with their tokens, is for its owner alone', async () => {
-    const api = await apiKernel([{ text: 'Hello' }]);
+    const files = {
+      'agents/helper/manifest.yaml': 'id: helper\nagent: {}\n',
+      'agents/helper/prompt.jinja2': 'For {{ user }} in {{ channel }}.',
+    };
+    const api = await apiKernel([{ text: 'Hello' }], { files });
     const [ann, bob] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'bob' })];
     const id = await api.thread(ann);
     await api.request(`/api/threads/${id}/messages`, { method: 'POST', token: ann, json: { text: 'Good day' } });
     const { json } = await api.request(`/api/threads/${id}/context?text=more`, { token: ann });
     expect(JSON.stringify(json)).toContain('Good day');
+    expect(JSON.stringify(json)).toContain('For ann in web.');
     expect(json).toMatchObject({ tokens: { parts: expect.arrayContaining([expect.objectContaining({ name: expect.any(String) })]) } });
     const place = encodeURIComponent(path.join(api.pith.sandbox, 'notes'));
     const shown = (await api.request(`/api/threads/${id}/context?text=${place}`, { token: ann })).text;

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PithError } from 'pith';
 import { gate, until } from '../../waiting.ts';
 import { apiKernel, isTurn, upTo } from './api-kernel.ts';
@@ -54,6 +54,34 @@ describe('conversations over HTTP', () => {
     expect((await api.request(`/api/threads/${id}`, { token })).status).toBe(404);
   });
 
+  it('W3 names folders in place of paths of the machine in what it exports, and gives a person their own words back as they were', async () => {
+    const api = await apiKernel([{ calls: [{ name: 'act', input: {} }] }, { text: 'Done.' }]);
+    const { sandbox } = api.pith;
+    const token = await api.token();
+    const id = await api.thread(token);
+    const text = `Look at ${sandbox}/notes.md`;
+    await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text } });
+    for (const path of ['export', 'export?format=json', 'trace', 'usage']) {
+      const answer = await api.request(`/api/threads/${id}/${path}`, { token });
+      const isNamed = answer.text.includes('Look at sandbox/notes.md');
+      expect([path, answer.status, answer.text.includes(sandbox), isNamed]).toEqual([path, 200, false, path.startsWith('export')]);
+    }
+    const branch = await api.request(`/api/threads/${id}/branch`, { method: 'POST', token, json: { before: 1 } });
+    expect(branch.json).toMatchObject({ text });
+  });
+
+  it('W32 says what a conversation has used, and what its turns did, without reading its messages', async () => {
+    const api = await apiKernel([{ text: 'Hello', usage: { inputTokens: 7, outputTokens: 3 } }]);
+    const token = await api.token();
+    const id = await api.thread(token);
+    await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'Hi' } });
+    const reads = [vi.spyOn(api.pith.kernel.threads, 'load'), vi.spyOn(api.pith.kernel.threads, 'inspect')];
+    const { json } = await api.request(`/api/threads/${id}/usage`, { token });
+    expect(json).toMatchObject({ model: null, effort: null, used: [{ inputTokens: 7, outputTokens: 3 }] });
+    expect((await api.request(`/api/threads/${id}/trace`, { token })).status).toBe(200);
+    for (const read of reads) expect(read).not.toHaveBeenCalled();
+  });
+
   it('W17 W21 says of a conversation how its last turn ended without an answer, over a restart and until the next answer', async () => {
     const api = await apiKernel([{ error: new PithError('model_failed', 'the model is away', { cure: 'wait' }) }, { text: 'Here.' }]);
     const token = await api.token();
@@ -64,6 +92,7 @@ describe('conversations over HTTP', () => {
     const { turn } = (await say('Are you there?')).json as { readonly turn: string };
     const failed = { turn, reason: 'error', error: { code: 'model_failed', message: 'the model is away; wait', cure: 'wait' } };
     expect(await end()).toEqual(failed);
+    await until(async () => /web.*the model is away.*a turn failed/u.test(await api.log()));
     await api.restart();
     expect(await end()).toEqual(failed);
     await say('And now?');

@@ -78,7 +78,11 @@ describe('lists over HTTP', () => {
     expect(await ids(`${mine}&all=true&tag=text`)).toEqual(['letters', 'poems']);
     expect(await ids(`${mine}&text=WRITES%20rep`)).toEqual(['reports']);
     expect(await ids('text=nothing')).toEqual([]);
-    expect(await api.get(`/api/skills/counts?all=true&${mine}`)).toEqual({
+    for (const place of ['/api/skills', '/api/all-skills/counts']) {
+      const wrong = await api.request(`${place}?state=disable`, { token: api.root });
+      expect([place, wrong]).toMatchObject([place, { status: 400, text: expect.stringContaining("did you mean 'disabled'?") }]);
+    }
+    expect(await api.get(`/api/all-skills/counts?all=true&${mine}`)).toEqual({
       total: 3,
       states: [
         { name: 'disabled', count: 1 },

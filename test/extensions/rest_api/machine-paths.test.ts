@@ -66,7 +66,7 @@ it('W3 W31 no GET route answers with a path of the machine, whatever is asked fo
   const found: string[] = [];
   const answered = new Set<string>();
   const queries: Readonly<Record<string, string>> = { explain: '?text=letter', diff: '?from=1', resources: '?path=SKILL.md' };
-  for (const path of [...asked, '/api/skills?all=true', '/api/skills/search?query=letter', '/api/tools?agent=helper']) {
+  for (const path of [...asked, '/api/skills?all=true', '/api/all-skills/search?query=letter', '/api/tools?agent=helper']) {
     const { status, text } = await api.request(
       `${path}${path.startsWith('/api/skills/') ? (queries[path.split('/')[4] ?? ''] ?? '') : ''}`,
       {

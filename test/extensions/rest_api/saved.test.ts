@@ -101,13 +101,88 @@ describe('saved skills over HTTP', () => {
     expect(await api.request('/api/saved/ann%2Ftell', change)).toMatchObject({ status: 200, json: { system_prompt: 'Tell all.' } });
   });
 
+  it('W13 W21 all fields of a skill that are wrong are answered as data, by their place in its document; inputs of a run by their names', async () => {
+    const api = await apiKernel([], { only: ONLY });
+    const token = await api.token({ userId: 'ann' });
+    const save = async (name: string, content: object) => {
+      const { status, json } = await api.request('/api/saved', { method: 'POST', token, json: { name, text: JSON.stringify(content) } });
+      return status === 200
+        ? []
+        : (json as { readonly error: { readonly problems?: readonly { path: JsonValue; message: string }[] } }).error.problems;
+    };
+    const places = async (name: string, content: object) => (await save(name, content))?.map(({ path }) => path);
+    expect(await save('Wrong Name', { system_prompt: 'Greet.' })).toEqual([
+      { path: ['name'], message: 'must be 1 to 64 lower-case letters, digits, - and _' },
+    ]);
+    expect(await save('greet', { system_prompt: '', max_runtime: 'soon', input_schema: [{ name: 'City', typ: 'string' }] })).toEqual([
+      { path: ['system_prompt'], message: 'must not be empty' },
+      { path: ['input_schema', 0, 'name'], message: 'must begin with a letter and have at most 32 lower-case letters, digits and _' },
+      { path: ['input_schema', 0, 'typ'], message: "is unknown (did you mean 'type'?)" },
+      { path: ['max_runtime'], message: 'must be a time such as 60s' },
+    ]);
+    const many = {
+      system_prompt: 'Greet.',
+      tools: ['nowhere/nothing'],
+      uses_skills: ['unknown-one'],
+      tags: ['x'.repeat(40)],
+      max_iterations: 500,
+      default_priority: 9,
+      execution_lane: 'fast',
+      schedule: 'daily',
+      expose_as_chatbot_tool: true,
+      chatbot_tool_name: 'skill_invoke',
+      chatbot_channel_filter: 'nowhere',
+      initial_message: 'Greet {{ town }}.',
+      output_target: { kind: 'channel', target: 'nowhere:ann' },
+      input_schema: [{ name: 'city', type: 'int', default: 'Rome' }, { name: 'city' }],
+    };
+    expect((await places('greet', many))?.map(String).toSorted()).toEqual([
+      'chatbot_channel_filter',
+      'chatbot_tool_name',
+      'default_priority',
+      'execution_lane',
+      'initial_message',
+      'input_schema,0,default',
+      'input_schema,1,name',
+      'max_iterations',
+      'output_target,target',
+      'schedule',
+      'tags',
+      'tools',
+      'uses_skills',
+    ]);
+    expect(
+      await save('greet', {
+        system_prompt: 'Greet.',
+        input_schema: [
+          { name: 'city', required: true },
+          { name: 'count', type: 'int' },
+        ],
+      }),
+    ).toEqual([]);
+    expect(await places('greet', { system_prompt: 'Greet.' })).toEqual([['name']]);
+    const asked = { method: 'POST', token, json: { inputs: { count: 'many', town: 'Rome' } } };
+    expect((await api.request('/api/saved/ann%2Fgreet/runs', asked)).json).toMatchObject({
+      error: {
+        code: 'input_invalid',
+        problems: [
+          { path: ['town'], message: 'is unknown' },
+          { path: ['city'], message: 'is missing' },
+          { path: ['count'], message: "'many' is not a whole number of at most 16 digits" },
+        ],
+      },
+    });
+    const unknown = await api.request('/api/saved/ann%2Fgreet/runs', { method: 'POST', token, json: { wrong: 1 } });
+    expect(unknown.json).toMatchObject({ error: { code: 'request_invalid', problems: [{ path: ['wrong'], message: 'is unknown' }] } });
+  });
+
   it('W13 W5 lanes count the runs of who asks, and for administrators those of all', async () => {
     const open = gate();
     const api = await apiKernel([async () => (await open.opened, { text: 'One.' }), { text: 'Two.' }], {
       only: ONLY,
       files: { 'pith.yaml': 'default_agent: helper\nextensions: { saved_skills: { lanes: { skill-default: { slots: 1 } } } }\n' },
     });
-    const ask = async (token: string) => (await api.request('/api/runs/lanes', { token })).json;
+    const ask = async (token: string) => (await api.request('/api/lanes', { token })).json;
     const [ann, bob, root] = [
       await api.token({ userId: 'ann' }),
       await api.token({ userId: 'bob' }),

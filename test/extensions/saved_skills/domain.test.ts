@@ -55,7 +55,9 @@ describe('inputs', () => {
   });
 
   it('M31 names are unique and of few letters', () => {
-    expect(inputSchemaProblems([field({ name: 'a' }), field({ name: 'a' })])).toEqual(["input 'a' is there twice"]);
+    expect(inputSchemaProblems([field({ name: 'a' }), field({ name: 'a' })])).toEqual([
+      { path: ['input_schema', 1, 'name'], message: "input 'a' is there twice" },
+    ]);
     const names = ['a', 'a_1', 'A', '1a', '_a', 'a'.repeat(32), 'a'.repeat(33), 'a-b'];
     const valid = names.filter((name) => savedSkillSchema().shape.input_schema.safeParse([{ name }]).success);
     expect(valid).toEqual(['a', 'a_1', 'a'.repeat(32)]);
@@ -132,10 +134,14 @@ describe('limits', () => {
   it('M25 M26 M27 an author, one with extended limits, an administrator, what ships', () => {
     const asked = { ...skill, max_iterations: 60, max_tool_calls: 40, max_runtime: '90s' };
     expect(limitProblems(asked, false, settings)).toHaveLength(3);
-    expect(limitProblems({ ...asked, extended_bounds: true }, false, settings)).toEqual(['max_iterations 60 is more than 50']);
+    expect(limitProblems({ ...asked, extended_bounds: true }, false, settings)).toEqual([
+      { path: ['max_iterations'], message: 'max_iterations 60 is more than 50' },
+    ]);
     expect(limitProblems(asked, true, settings)).toEqual([]);
     expect(limitProblems({ ...asked, source: 'builtin' }, false, settings)).toEqual([]);
-    expect(limitProblems({ ...asked, max_iterations: 201 }, true, settings)).toEqual(['max_iterations 201 is more than 200']);
+    expect(limitProblems({ ...asked, max_iterations: 201 }, true, settings)).toEqual([
+      { path: ['max_iterations'], message: 'max_iterations 201 is more than 200' },
+    ]);
   });
 
   it('M29 after a revoke a run has the less of both', () => {

@@ -143,6 +143,23 @@ describe('saving', () => {
       expect((await kernel.as('bob', `saved expose two on --channel ${channel}`)).code).toBe(0);
   });
 
+  it('M47 W14 lists what runs on a timetable for who governs it, also once it is retired', async () => {
+    const kernel = await savedKernel();
+    for (const [user, name] of [
+      ['ada', 'daily'],
+      ['bob', 'weekly'],
+    ] as const) {
+      await saveAs(kernel, user, name, PLAIN);
+      await saveAs(kernel, user, `never-${name}`, PLAIN);
+      expect((await kernel.as(user, `saved schedule ${name} @${name}`)).code).toBe(0);
+      expect((await kernel.as(user, `saved share ${name} public`)).code).toBe(0);
+    }
+    expect((await kernel.as('admin', 'saved retire ada/daily --by orchestrator')).code).toBe(0);
+    expect((await kernel.as('ada', 'saved list --scheduled')).json).toMatchObject([{ name: 'daily', schedule: '@daily' }]);
+    expect((await kernel.as('admin', 'saved list --scheduled')).json).toMatchObject([{ name: 'daily' }, { name: 'weekly' }]);
+    expect((await kernel.as('carl', 'saved list --scheduled')).json).toEqual([]);
+  });
+
   it('M54 M55 M84 a retired skill is listed for nobody, runs by its name, and names what took its place', async () => {
     const kernel = await savedKernel([{ text: 'still here' }]);
     await saveAs(kernel, 'ada', 'old', { ...PLAIN, tags: ['Work'] });

@@ -1,6 +1,6 @@
 import { localTime } from '@pith/command-line';
 import path from 'node:path';
-import type { JsonValue } from 'pith';
+import { type JsonValue, PithError } from 'pith';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { answerFirst } from '../../answers.ts';
 import { openStore } from '../../../core/store/index.ts';
@@ -99,6 +99,25 @@ describe('schedules', () => {
     await told(1);
     expect(notices).toMatchObject([{ text: expect.stringMatching(/^clerk .* failed: .*/) }]);
     await until(async () => (await listed(pith)).length === 0);
+  });
+
+  it('W14 one that comes again and again says in its list why it failed last, and where', async () => {
+    const { pith, model, told } = await world();
+    await pith.kernel.start();
+    await approved(pith, model, '0 * * * *');
+    model.add(async () => {
+      throw new PithError('model_refused', 'the model had enough');
+    });
+    await told(1);
+    const shown = async () =>
+      (await pith.command('tasks schedules list', { json: true })).values[0] as readonly {
+        readonly schedule_id: string;
+        readonly last?: object;
+      }[];
+    await until(async () => (await shown())[0]?.last !== undefined);
+    const [schedule] = await shown();
+    const last_thread = `schedules/${schedule?.schedule_id}/${Date.UTC(2026, 0, 1, 1)}`;
+    expect(schedule).toMatchObject({ last: { reason: 'error', error: 'the model had enough' }, last_thread, user: 'local' });
   });
 
   it('K50 K95 a run that waits for a person says so; one that another process goes on with has not failed: what came of it is told when it is known', async () => {

@@ -296,6 +296,27 @@ describe('the registry', () => {
     expect([...(await registry.refreshIfOlderThan(250)).skills.keys()], 'a clock set back does not stop it').toEqual(['a', 'b']);
   });
 
+  it('W32 a listing shows all that is there now, but where a scan is long, one that has just been made', async () => {
+    let [now, step] = [0, 0];
+    const clock = { ...systemClock, now: () => (now += step) };
+    const box = await skillSandbox(ownSkill('a'));
+    const registry = box.registry({ clock });
+    const ids = async () => [...(await registry.listing()).skills.keys()];
+    expect(await ids()).toEqual(['a']);
+    await box.write('sandbox/skills/b/SKILL.md', skill('b'));
+    expect(await ids()).toEqual(['a', 'b']);
+    step = 50;
+    await box.write('sandbox/skills/c/SKILL.md', skill('c'));
+    expect(await ids()).toEqual(['a', 'b', 'c']);
+    await box.write('sandbox/skills/d/SKILL.md', skill('d'));
+    expect(await ids()).toEqual(['a', 'b', 'c']);
+    registry.outdated();
+    expect(await ids()).toEqual(['a', 'b', 'c', 'd']);
+    await box.write('sandbox/skills/e/SKILL.md', skill('e'));
+    now += 1e6;
+    expect(await ids()).toEqual(['a', 'b', 'c', 'd', 'e']);
+  });
+
   it('S23 at most one scan is in flight, and a call during one sees what was written before it', async () => {
     const box = await skillSandbox({ 'sandbox/skills/a/SKILL.md': skill('a') });
     const registry = box.registry();

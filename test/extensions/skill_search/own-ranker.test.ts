@@ -44,6 +44,12 @@ describe.each([{ tier: 'in_process' as const }, { tier: 'process' as const }])('
     expect(await search('the amber again')).toContain('backwards');
   });
 
+  it('W32 a long text is searched by its beginning and its end', async () => {
+    const long = (middle: string) => ['skills', 'search', `amber ${'x '.repeat(5000)}${middle} ${'x '.repeat(5000)}amber`];
+    for (const middle of ['x', 'explode']) expect((await pith.command(long(middle))).text).toContain('backwards');
+    expect((await pith.command(['skills', 'search', `${'x '.repeat(5000)} explode`])).text).not.toContain('backwards');
+  });
+
   it('R1 taken away while the chat goes on, shared words decide, and doctor says so', async () => {
     await pith.remove('extensions/my_ranker');
     await pith.kernel.host.extensions.reload('my_ranker').catch(() => undefined);

@@ -108,3 +108,13 @@ export async function violations(page: Page): Promise<readonly string[]> {
     return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
   });
 }
+
+/** What stands out of a view at the side; what scrolls by itself does not. */
+export function tooWide(page: Page): Promise<readonly string[]> {
+  return page.locator('.view').evaluate((view) => {
+    if (view.scrollWidth <= view.clientWidth) return [];
+    const right = view.getBoundingClientRect().right;
+    const within = [...view.querySelectorAll('*')].filter((each) => each.closest('.scroll, pre') === null);
+    return within.filter((each) => each.getBoundingClientRect().right > right).map((each) => each.outerHTML.slice(0, 200));
+  });
+}

@@ -40,7 +40,7 @@ describePage('the connection of the page', () => {
     await say(page, 'One');
     await page.getByText('First.').waitFor();
     const held = gate();
-    const error = { code: 'rate_limited', message: 'too many requests', cure: 'wait a minute' };
+    const error = { code: 'rate_limited', message: 'too many requests', cure: { text: 'wait a minute' } };
     await page.route('**/messages', async (route) => {
       await held.opened;
       await route.fulfill({ status: 429, json: { error } });

@@ -33,7 +33,7 @@ describePage('the page', () => {
     const open = gate();
     const { page } = await openPage({ script: [async () => (await open.opened, { text: 'The end of it.' })] });
     await say(page, 'Go');
-    await page.getByText('Thinking').waitFor();
+    await page.getByText('Thinking …').waitFor();
     const address = page.url();
     await page.goto('about:blank');
     open.open();
@@ -49,7 +49,7 @@ describePage('the page', () => {
     });
     await say(page, 'Do it');
     await page.getByRole('button', { name: 'Yes y', exact: true }).click();
-    await page.getByText('Thinking').waitFor();
+    await page.getByText('Thinking …').waitFor();
     expect(await page.locator('details.call').count()).toBe(1);
     open.open();
     await page.getByText('Done at last.').waitFor();
@@ -224,7 +224,7 @@ export default class {
       ],
     });
     await say(page, 'Count');
-    await page.getByText('Thinking').waitFor();
+    await page.getByText('Thinking …').waitFor();
     const other = await page.context().newPage();
     await other.goto(page.url());
     await other.getByText('Count', { exact: true }).last().waitFor();

@@ -1,9 +1,17 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import type { Locator } from 'playwright-core';
 import type { JsonValue } from 'pith';
+import { skillFileSchema } from '../../../sandbox/extensions/saved_skills/domain/saved-skill.ts';
+import { DECIDED_ELSEWHERE, FIELD_GROUPS, KEPT, OWN_FIELDS } from '../../../sandbox/extensions/web_channel/page/saved/document-fields.ts';
 import { gate, until } from '../../waiting.ts';
-import { describePage, openPage, type OpenPage, violations } from './browser.ts';
+import { describePage, openPage, type OpenPage, tooWide, violations } from './browser.ts';
+
+/** What a screen reader says of a box besides its label. */
+const description = (box: Locator): Promise<string> =>
+  box.evaluate((each) => each.ownerDocument.getElementById(each.getAttribute('aria-describedby') ?? '')?.textContent ?? '');
+const isFocused = (box: Locator): Promise<boolean> => box.evaluate((each) => each === each.ownerDocument.activeElement);
 
 const GREET = { description: 'Greets a city.', system_prompt: 'Greet.', tags: ['morning', 'city'] };
 
@@ -15,8 +23,14 @@ async function saved({ api }: OpenPage, name: string, content: { readonly [key: 
 async function openSaved({ page }: OpenPage, name: string): Promise<void> {
   await page.getByRole('link', { name: 'Saved skills', exact: true }).first().click();
   await page.getByRole('link', { name: `local/${name}`, exact: true }).click();
-  await page.getByRole('heading', { name: `local/${name}` }).waitFor();
+  await page.getByRole('heading', { name: `local/${name}`, exact: true }).waitFor();
 }
+
+it('W13 each key of the document of a saved skill is edited by its form, decided on its page, or kept as it is', () => {
+  const { shape } = skillFileSchema() as unknown as { readonly shape: object };
+  const edited = FIELD_GROUPS.flatMap(({ fields }) => fields.map(({ key }) => key));
+  expect([...edited, ...OWN_FIELDS, ...DECIDED_ELSEWHERE, ...KEPT].toSorted()).toEqual(Object.keys(shape).toSorted());
+});
 
 describePage('saved skills on the page', () => {
   it('W13 cards have tags and a filter by them, what is pinned, the next three times of a schedule, and retired ones their replacement', async () => {
@@ -193,6 +207,136 @@ describePage('saved skills on the page', () => {
     expect(faults.filter((fault) => !fault.includes('422') && !fault.includes('400'))).toEqual([]);
   });
 
+  it('W10 W13 history, decisions and webhook work by keyboard at 360 pixels, and keep the focus where a person is', async () => {
+    const opened = await openPage({ width: 360, extensions: ['skill_webhooks'] });
+    const { page, faults } = opened;
+    await saved(opened, 'greet', {
+      input_schema: [{ name: 'city', choices: ['Oslo', 'A place with quite a long name that does not end soon'] }],
+    });
+    await opened.api.pith.command(['saved', 'edit', 'greet', '--text', 'system_prompt: Greet twice.']);
+    await openSaved(opened, 'greet');
+    const checkView = async (): Promise<void> => {
+      expect(await tooWide(page)).toEqual([]);
+      expect(await violations(page)).toEqual([]);
+    };
+    const press = async (button: Locator): Promise<void> => {
+      await button.focus();
+      await page.keyboard.press('Enter');
+    };
+    const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
+    await press(page.locator('summary', { hasText: 'History' }));
+    const history = page.getByRole('region', { name: 'History' });
+    await history.getByRole('row', { name: /^1\.0\.1 2 .* local/u }).waitFor();
+    await history.getByRole('row', { name: /^1\.0\.0 1 .* local/u }).waitFor();
+    await press(page.locator('summary', { hasText: 'Who runs it, and when' }));
+    await press(button('Pin'));
+    await history.getByRole('row', { name: /^1\.0\.1 .* pinned$/u }).waitFor();
+    await until(() => isFocused(button('Pin')));
+    const cron = page.getByLabel('Timetable');
+    await cron.fill('every day');
+    await cron.press('Enter');
+    await until(async () => (await description(cron)).includes('must have five fields'));
+    expect([await cron.getAttribute('aria-invalid'), await isFocused(cron)]).toEqual(['true', true]);
+    await checkView();
+    await cron.fill('@daily');
+    await cron.press('Enter');
+    await page.getByText('— next').waitFor();
+    await press(button('Stop'));
+    await page.getByText('— next').waitFor({ state: 'detached' });
+    await press(page.locator('summary', { hasText: 'Webhook' }));
+    await press(button('Make a webhook'));
+    const secrets = page.getByRole('region', { name: 'Shown only now' });
+    await secrets.getByText('whsec_').waitFor();
+    await until(() => isFocused(secrets));
+    await page.getByLabel('Addresses and ranges').fill('192.0.2.0/24');
+    await press(button('Check'));
+    await page.getByRole('row', { name: '192.0.2.0/24' }).waitFor();
+    await checkView();
+    await press(button('Remove'));
+    await press(button('Yes'));
+    await button('Make a webhook').waitFor();
+    await until(() => isFocused(button('Make a webhook')));
+    await checkView();
+    expect(faults.filter((fault) => !fault.includes('400') && !fault.includes('422'))).toEqual([]);
+  });
+
+  it('W13 the form edits all of a document, chooses model, skills and tools from what there is, and leaves alone what nobody changed', async () => {
+    const opened = await openPage({
+      width: 360,
+      extensions: ['skill_webhooks'],
+      files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [risky, scheduler] }\n' },
+    });
+    const { api, page, faults } = opened;
+    await saved(opened, 'greet', {
+      output_target: { kind: 'channel', target: 'https://hooks.example.org/secret/path' },
+      pending_approval: true,
+      state_react_emoji: { __end__: '✅' },
+    });
+    const sent: unknown[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PATCH') sent.push(JSON.parse((request.postDataJSON() as { readonly text: string }).text));
+    });
+    await page.goto(new URL('/saved/edit/local/greet', page.url()).href);
+    await page.getByLabel('First message').fill('Greet {{ town }}.');
+    await page.getByLabel('Model').focus();
+    await page.getByRole('option', { name: 'thinking' }).waitFor({ state: 'attached' });
+    await page.getByLabel('Model').selectOption('thinking');
+    await page.getByRole('combobox', { name: 'Skills' }).focus();
+    await page.locator('#field-uses_skills-options option[value=letters]').waitFor({ state: 'attached' });
+    await page.keyboard.type('letters');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Remove letters from Skills' }).waitFor();
+    await page.getByRole('combobox', { name: 'Tools' }).focus();
+    await page.locator('#field-tools-options option[value="scheduler/list_schedules"]').waitFor({ state: 'attached' });
+    await page.keyboard.type('nowhere/nothing');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Steps at most').fill('many');
+    await page.getByLabel('Time at most').fill('2m');
+    await page.getByLabel('Agents have it').check();
+    await page.getByLabel('Name of the tool').fill('say_hello');
+    await page.getByLabel('Emoji by moment').fill('__start__: 👋\n__end__: ✅');
+    await page.getByRole('button', { name: 'Add an input' }).press('Enter');
+    await page.getByLabel('Name of input 1').fill('city');
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    await save.press('Enter');
+    await page.getByText(/must be a (?:whole )?number, not a string/u).waitFor();
+    expect(await isFocused(page.getByLabel('Steps at most'))).toBe(true);
+    await page.getByLabel('Steps at most').fill('20');
+    await save.press('Enter');
+    await page.getByText("no tool 'nowhere/nothing'").waitFor();
+    expect(await description(page.getByLabel('First message'))).toMatch(/'town'/u);
+    expect(await isFocused(page.getByLabel('First message'))).toBe(true);
+    expect(await violations(page)).toEqual([]);
+    expect(await tooWide(page)).toEqual([]);
+    await page.getByLabel('First message').fill('Greet {{ city }}.');
+    await page.getByRole('button', { name: 'Remove nowhere/nothing from Tools' }).press('Enter');
+    await page.getByLabel('Default of input 1').fill('Rome');
+    await page.getByLabel('Type of input 1').selectOption('int');
+    await save.press('Enter');
+    await page.getByText("default of input 'city' 'Rome' is not a whole number").waitFor();
+    expect(await isFocused(page.getByLabel('Default of input 1'))).toBe(true);
+    await page.getByLabel('Type of input 1').selectOption('string');
+    await save.press('Enter');
+    await page.getByRole('heading', { name: 'local/greet', exact: true }).waitFor();
+    expect((await api.pith.command(['saved', 'show', 'greet'], { json: true })).values[0]).toMatchObject({
+      ...GREET,
+      initial_message: 'Greet {{ city }}.',
+      model_tier: 'thinking',
+      uses_skills: ['letters'],
+      tools: [],
+      max_iterations: 20,
+      max_runtime: '120s',
+      expose_as_chatbot_tool: true,
+      chatbot_tool_name: 'say_hello',
+      state_react_emoji: { __start__: '👋', __end__: '✅' },
+      input_schema: [{ name: 'city', default: 'Rome' }],
+      pending_approval: true,
+      version: '1.0.1',
+    });
+    expect(sent.at(-1)).not.toHaveProperty('output_target'); // of which the page knows the beginning only
+    expect(faults.filter((fault) => !fault.includes('400') && !fault.includes('422'))).toEqual([]);
+  });
+
   it('W13 a skill is saved and changed by a form, errors and all, at 360 pixels, and the result for the page alone is shown there', async () => {
     const opened = await openPage({ script: [{ text: 'Good evening, **all**.' }], width: 360 });
     const { page } = opened;
@@ -208,22 +352,25 @@ describePage('saved skills on the page', () => {
     await page.getByLabel('Default of input 1').fill('Rome');
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Save' }).press('Enter');
-    await page.getByRole('alert').getByText('lower-case letters').waitFor();
+    const name = page.getByLabel('Name', { exact: true });
+    await page.getByRole('status').getByText('It was not saved').waitFor();
+    expect(await description(name)).toBe('must be 1 to 64 lower-case letters, digits, - and _ Lower-case letters, digits, - and _');
+    expect([await name.getAttribute('aria-invalid'), await isFocused(name)]).toEqual(['true', true]);
     await page.getByLabel('Name', { exact: true }).fill('evening');
     await page.getByRole('button', { name: 'Save' }).press('Enter');
-    await page.getByRole('heading', { name: 'local/evening' }).waitFor();
+    await page.getByRole('heading', { name: 'local/evening', exact: true }).waitFor();
     expect(await page.getByLabel('city').inputValue()).toBe('Rome');
     await page.getByRole('button', { name: 'Run', exact: true }).press('Enter');
     await page.getByRole('status').getByText('ok').waitFor();
     await page.getByRole('link', { name: 'local/evening' }).click();
     expect(await page.getByRole('region', { name: 'Latest result' }).locator('strong').textContent()).toBe('all');
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(await tooWide(page)).toEqual([]);
     expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: 'Edit' }).press('Enter');
     await page.getByLabel('Instructions').fill('Greet everybody twice.');
     await page.getByRole('button', { name: 'Remove input 1' }).press('Enter');
     await page.getByRole('button', { name: 'Save' }).press('Enter');
-    await page.getByRole('heading', { name: 'local/evening' }).waitFor();
+    await page.getByRole('heading', { name: 'local/evening', exact: true }).waitFor();
     expect(await page.getByLabel('city').count()).toBe(0);
     await page.locator('summary', { hasText: 'What it tells the model' }).press('Enter');
     await page.getByText('Greet everybody twice.').waitFor();

@@ -46,7 +46,7 @@ describePage('two people', () => {
     await page.getByLabel('Name of input 1').fill('city');
     await other.getByLabel('Instructions').fill('Greet twice.');
     await other.getByRole('button', { name: 'Save' }).press('Enter');
-    await other.getByRole('heading', { name: 'local/greet' }).waitFor();
+    await other.getByRole('heading', { name: 'local/greet', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Save' }).press('Enter');
     await refused(page).waitFor();
     expect([await page.getByLabel('Instructions').inputValue(), await savedNow(opened)]).toEqual([
@@ -66,7 +66,7 @@ describePage('two people', () => {
     expect(await violations(page)).toEqual([]);
     await page.getByLabel('Instructions').fill('Greet twice, in Latin.');
     await page.getByRole('button', { name: 'Save' }).press('Enter');
-    await page.getByRole('heading', { name: 'local/greet' }).waitFor();
+    await page.getByRole('heading', { name: 'local/greet', exact: true }).waitFor();
     expect(await savedNow(opened)).toMatchObject({ system_prompt: 'Greet twice, in Latin.' });
     expect(others(faults)).toEqual([]);
   });

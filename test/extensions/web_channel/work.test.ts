@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
+import { type JsonValue, PithError } from 'pith';
 import { expect, it } from 'vitest';
 import { until } from '../../waiting.ts';
-import { describePage, openPage, say, violations } from './browser.ts';
+import { describePage, openPage, say, tooWide, violations } from './browser.ts';
 
 /** The lines of a timeline: what, kind and outcome. */
 async function lines(page: Page): Promise<readonly string[]> {
@@ -34,7 +35,7 @@ describePage('work', () => {
     await page.getByRole('link', { name: 'Timeline' }).press('Enter');
     await page.getByRole('cell', { name: 'answered: once' }).waitFor();
     const shown = await lines(page);
-    expect(shown.map((line) => line.replace(/\d+ (?:\+ \d+ )?tokens/u, 'TOKENS'))).toEqual([
+    expect(shown.map((line) => line.replace(/[\d,]+ tokens(?: in, [\d,]+ out)?/u, 'TOKENS'))).toEqual([
       ' | helper | turn | done, TOKENS',
       expect.stringMatching(/^ \| Step 1: \S+ \| model \| TOKENS$/u),
       ' | Approval of risk | waiting | answered: once',
@@ -71,7 +72,7 @@ describePage('work', () => {
     await page.getByRole('status').getByText('done').waitFor();
     await page.getByRole('rowheader', { name: 'act' }).waitFor();
     expect((await lines(page)).map((line) => line.split(' | ')[2])).toEqual(['turn', 'model', 'tool', 'model']);
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(await tooWide(page)).toEqual([]);
     expect(await violations(page)).toEqual([]);
     expect(faults).toEqual([]);
   });
@@ -131,6 +132,75 @@ describePage('work', () => {
     await end.press('Enter');
     await end.waitFor({ state: 'detached' });
     expect((await api.pith.command(['tasks', 'schedules', 'list'], { json: true })).values[0]).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('W14 a timetable of a saved skill is among the schedules, with its next time and owner, as soon as it is set, and is ended there', async () => {
+    const { api, page, faults } = await openPage({ width: 360 });
+    const content = { description: 'Greets.', system_prompt: 'Greet.' };
+    await api.pith.command(['saved', 'new', 'greet', '--text', JSON.stringify(content)]);
+    await api.pith.command(['saved', 'new', 'unplanned', '--text', JSON.stringify(content)]);
+    await page.getByRole('link', { name: 'Work' }).press('Enter');
+    await page.getByText('Nothing is under way.').waitFor();
+    await api.pith.command(['saved', 'schedule', 'greet', '0 9 * * *', '--time-zone', 'UTC']);
+    const row = page.getByRole('row', { name: /^schedule local\/greet \(0 9 \* \* \*\) waits .*09:00:00 local/u });
+    await row.waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    expect(await violations(page)).toEqual([]);
+    expect(await tooWide(page)).toEqual([]);
+    await row.getByRole('link').press('Enter');
+    await page.getByText('— next').waitFor();
+    await page.goBack();
+    await page.getByRole('button', { name: /^End local\/greet/u }).press('Enter');
+    await row.waitFor({ state: 'detached' });
+    expect((await api.pith.command(['saved', 'show', 'greet'], { json: true })).values[0]).toMatchObject({ schedule: null });
+    expect(faults).toEqual([]);
+  });
+
+  it('W14 a run and a task stand there once; their jobs are shown to who chooses jobs', async () => {
+    const { api, page, faults } = await openPage({ script: [{ text: 'One.' }, { text: 'Two.' }] });
+    await api.pith.command(['saved', 'new', 'greet', '--text', JSON.stringify({ system_prompt: 'Greet.' })]);
+    await api.pith.command(['run', 'greet', '--background']);
+    await api.pith.command(['tasks', 'submit', 'Count to ten']);
+    await page.getByRole('link', { name: 'Work' }).press('Enter');
+    await page.getByRole('row', { name: /^run local\/greet ok/u }).waitFor();
+    await page.getByRole('row', { name: /^task Count to ten done/u }).waitFor();
+    const counts = [/greet/u, /Count to ten/u, /saved_skills|task_engine|scheduler/u].map((name) =>
+      page.getByRole('row', { name }).count(),
+    );
+    expect(await Promise.all(counts)).toEqual([1, 1, 0]);
+    await page.getByLabel('Kind').selectOption('job');
+    await page.getByRole('row', { name: /^job saved_skills\.run done/u }).waitFor();
+    await page.getByRole('row', { name: /^job task_engine\.work done/u }).waitFor();
+    expect(await page.getByRole('row', { name: /^(?:run|task)/u }).count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  it('W14 W2 what failed says why, with the way to its conversation, or for an administrator to the timeline of somebody else’s', async () => {
+    const failing = async (): Promise<never> => {
+      throw new PithError('model_refused', 'the model had enough');
+    };
+    const { api, page, faults } = await openPage({ script: [failing, failing] });
+    await api.pith.command(['saved', 'new', 'greet', '--text', JSON.stringify({ system_prompt: 'Greet.' })]);
+    await api.pith.command(['run', 'greet', '--background']);
+    await page.getByRole('link', { name: 'Work' }).press('Enter');
+    const row = page.getByRole('row', { name: /^run local\/greet the model had enough/u });
+    await row.waitFor();
+    expect(await violations(page)).toEqual([]);
+    await row.getByRole('link', { name: 'local/greet', exact: true }).press('Enter');
+    await page.getByRole('alert').getByText('the model had enough').waitFor();
+    await page.getByRole('link', { name: 'Conversation' }).waitFor();
+    await page.goBack();
+    await row.getByRole('link', { name: 'Conversation of local/greet' }).press('Enter');
+    await page.getByRole('log').waitFor();
+    expect(new URL(page.url()).pathname).toMatch(/^\/chat\/runs\//u);
+    const token = await api.token({ userId: 'ann' });
+    const post = (path: string, json: JsonValue) => api.request(path, { method: 'POST', token, json });
+    await post('/api/saved', { name: 'hail', text: JSON.stringify({ system_prompt: 'Hail.' }) });
+    await post('/api/saved/ann%2Fhail/runs', {});
+    await page.getByRole('link', { name: 'Work' }).press('Enter');
+    await page.getByRole('link', { name: 'Timeline of ann/hail' }).press('Enter');
+    await page.getByRole('cell', { name: /^error/u }).waitFor();
     expect(faults).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { countTokens as real } from 'gpt-tokenizer/encoding/o200k_base';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { countTokens, mostTokens, startWithin } from '@pith/token-count';
 import { TEXTS_OF_MANY_KINDS } from '../../fixtures/texts-of-many-kinds.ts';
 
@@ -16,6 +16,22 @@ it('T2 counts long texts of several kinds as well as short ones', () => {
   expect(countTokens(all) / real(all)).toBeGreaterThan(0.95);
   expect(countTokens(all) / real(all)).toBeLessThan(1.2);
   for (const text of ['a'.repeat(100_000), ' '.repeat(100_000), '\ud800'.repeat(1000), '']) expect(countTokens(text)).toBeLessThan(100_001);
+});
+
+it('W32 counts parts of a text of megabytes, and about as many tokens as in all of it', () => {
+  let read = 0;
+  const matchAll = vi.spyOn(String.prototype, 'matchAll').mockImplementation(function* (this: string, pattern: RegExp) {
+    read += this.length;
+    for (let match = pattern.exec(this); match !== null; match = pattern.exec(this)) yield match;
+  } as never);
+  onTestFinished(() => matchAll.mockRestore());
+  const all = [...TEXTS_OF_MANY_KINDS.values()].join('\n\n').slice(0, 100_000);
+  const once = countTokens(all);
+  for (const times of [2, 40]) {
+    read = 0;
+    expect(Math.abs(countTokens(all.repeat(times)) / (once * times) - 1)).toBeLessThan(0.1);
+    expect(read).toBeLessThan(300_000);
+  }
 });
 
 it('R10 for a budget no text has more tokens than are counted', () => {

@@ -1,3 +1,4 @@
+import { fieldProblems } from '@pith/checked-yaml';
 import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, type Remote, z } from 'pith';
 import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
@@ -5,6 +6,7 @@ import type { Caller, HttpUsers, Route, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import type { ApiRequest, DescribedRoute } from '../route.ts';
 import { commandInput, inputSchema } from './command-schema.ts';
+import { refusedWith, withCures } from './cures.ts';
 import { askedPage, pageResult } from './pages.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
 import { COMMAND_ROUTES, type CommandRoute } from './table.ts';
@@ -70,7 +72,8 @@ export class CommandRoutes {
     const input = commandInput(command, route, { params, values: { ...values, ...page?.options } });
     const outcome = await runCommand(command, input, asked, signal);
     const shown = answerOf(route, hiddenFolders(places)(outcome));
-    const hidden = page === null ? shown : { ...shown, json: page.of(shown.json) };
+    const found = route.findings === true && shown.json !== undefined ? { ...shown, json: withCures(shown.json) } : shown;
+    const hidden = page === null ? found : { ...found, json: page.of(found.json) };
     const answer = route.written === undefined ? hidden : withWritten(hidden, answerOf(route, outcome), route.written);
     if (route.command === 'agents list') return { ...answer, json: await this.#reachable(answer.json, caller) };
     const isWhole = Object.keys(given).length === 0;
@@ -150,6 +153,7 @@ function checked(schema: z.ZodObject, given: unknown): Values {
   const place = issue?.path.map(String).join('.') ?? '';
   throw new PithError('request_invalid', place === '' ? (issue?.message ?? 'it is invalid') : `${place}: ${issue?.message}`, {
     cure: 'see: GET /api/openapi.json',
+    problems: fieldProblems(read.error.issues, schema, given),
   });
 }
 
@@ -167,7 +171,11 @@ function answersOf(route: CommandRoute): Pick<DescribedRoute, 'reads' | 'isTagge
 /** A command that shows something and asks has done nothing yet. One that fails without a word of JSON says why in words. */
 function answerOf({ command }: CommandRoute, { exitCode, values, text, question }: CommandOutcome): RouteAnswer {
   if (question !== null) {
-    const error = { code: 'confirmation_needed', message: question.text, cure: 'send it again with this digest in `confirm`' };
+    const { error } = refusedWith({
+      code: 'confirmation_needed',
+      message: question.text,
+      cure: 'send it again with this digest in `confirm`',
+    });
     return { status: 409, json: { error, shown: question.shown, confirm: question.digest } };
   }
   const [first] = values;

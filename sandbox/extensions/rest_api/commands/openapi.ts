@@ -6,6 +6,29 @@ const VERSION = '1.0.0';
 
 type Json = Readonly<Record<string, JsonValue>>;
 
+const TEXT: Json = { type: 'string' };
+
+const PROBLEM: Json = {
+  type: 'object',
+  required: ['path', 'message'],
+  properties: { path: { type: 'array', items: { type: ['string', 'integer'] } }, message: TEXT },
+};
+
+const CURE: Json = {
+  type: 'object',
+  description: 'What to do about it; at least one of text and command',
+  properties: {
+    text: TEXT,
+    command: { type: 'string', description: 'The command of a terminal that does it' },
+    request: {
+      type: 'object',
+      description: 'The request that is this command',
+      required: ['method', 'path', 'need'],
+      properties: { method: TEXT, path: TEXT, need: { type: 'string', enum: ['user', 'approve', 'admin'] } },
+    },
+  },
+};
+
 const ERROR: Json = {
   type: 'object',
   required: ['error'],
@@ -13,7 +36,16 @@ const ERROR: Json = {
     error: {
       type: 'object',
       required: ['code', 'message'],
-      properties: { code: { type: 'string' }, message: { type: 'string' }, cure: { type: 'string' } },
+      properties: {
+        code: TEXT,
+        message: { type: 'string', description: 'All that is wrong, for people' },
+        cure: CURE,
+        problems: {
+          type: 'array',
+          description: 'Fields of what was sent that are wrong; in a text that is a document: fields of the document',
+          items: PROBLEM,
+        },
+      },
     },
   },
 };
@@ -83,8 +115,6 @@ export function responsesOf({ status = 200, types = [JSON_TYPE], result, isTagge
     default: { description: 'An error', content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } } },
   };
 }
-
-const TEXT: Json = { type: 'string' };
 
 const QUESTION: Json = {
   ...ERROR,

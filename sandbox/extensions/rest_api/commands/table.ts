@@ -21,6 +21,8 @@ export interface CommandRoute {
   readonly untagged?: readonly string[];
   /** Begins each of its `values`, with the names of the path in it. */
   readonly above?: string;
+  /** Its answer has findings, whose cures are data. */
+  readonly findings?: true;
   /** It is about an agent: where none is named about the one that the caller gets then. */
   readonly ofAgent?: true;
 }
@@ -39,11 +41,18 @@ const USERS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/tools', command: 'tools list', need: 'user', ofAgent: true },
   { method: 'GET', path: '/api/recipes', command: 'recipes list', need: 'user' },
   { method: 'GET', path: '/api/recipes/{name}', command: 'recipes show', need: 'user' },
-  { method: 'GET', path: '/api/skills', command: 'skills list', need: 'user', list: { name: 'skills', row: ['source', 'id'] } },
-  { method: 'GET', path: '/api/skills/counts', command: 'skills count', need: 'user' },
-  { method: 'GET', path: '/api/skills/search', command: 'skills search', need: 'user' },
-  { method: 'GET', path: '/api/skills/{id}', command: 'skills show', need: 'user' },
-  { method: 'GET', path: '/api/skills/{id}/explain', command: 'skills explain', need: 'user' },
+  {
+    method: 'GET',
+    path: '/api/skills',
+    command: 'skills list',
+    need: 'user',
+    list: { name: 'skills', row: ['source', 'id'] },
+    findings: true,
+  },
+  { method: 'GET', path: '/api/all-skills/counts', command: 'skills count', need: 'user' },
+  { method: 'GET', path: '/api/all-skills/search', command: 'skills search', need: 'user' },
+  { method: 'GET', path: '/api/skills/{id}', command: 'skills show', need: 'user', findings: true },
+  { method: 'GET', path: '/api/skills/{id}/explain', command: 'skills explain', need: 'user', findings: true },
   { method: 'GET', path: '/api/skills/{id}/history', command: 'skills history', need: 'user' },
   { method: 'GET', path: '/api/skills/{id}/diff', command: 'skills diff', need: 'user' },
   { method: 'GET', path: '/api/skills/{id}/resources', command: 'skills resources', need: 'user' },
@@ -73,7 +82,7 @@ const USERS: readonly CommandRoute[] = [
   { method: 'PUT', path: '/api/saved/{skill}/webhook/signature', command: 'saved webhook require-signature', need: 'user' },
   { method: 'POST', path: '/api/saved/{skill}/webhook/result-key', command: 'saved webhook result-key', need: 'user', shownOnce: true },
   { method: 'GET', path: '/api/runs', command: 'runs list', need: 'user', list: { name: 'runs', row: ['id'] } },
-  { method: 'GET', path: '/api/runs/lanes', command: 'runs lanes', need: 'user' },
+  { method: 'GET', path: '/api/lanes', command: 'runs lanes', need: 'user' },
   { method: 'GET', path: '/api/runs/{run}', command: 'runs show', need: 'user' },
   { method: 'POST', path: '/api/runs/{run}/cancel', command: 'runs cancel', need: 'user' },
   { method: 'GET', path: '/api/tasks', command: 'tasks list', need: 'user', list: { name: 'tasks', row: ['id'] } },
@@ -100,10 +109,10 @@ const USERS: readonly CommandRoute[] = [
 const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/agents/{id}', command: 'agents show', need: 'admin' },
   { method: 'GET', path: '/api/agents/{id}/prompt', command: 'agents prompt', need: 'admin' },
-  { method: 'GET', path: '/api/skills/stats', command: 'skills stats', need: 'admin' },
+  { method: 'GET', path: '/api/all-skills/stats', command: 'skills stats', need: 'admin' },
   { method: 'GET', path: '/api/skills/{id}/stats', command: 'skills stats', need: 'admin' },
-  { method: 'GET', path: '/api/skills/suggestions', command: 'skills suggest', need: 'admin' },
-  { method: 'GET', path: '/api/skills/lint', command: 'skills lint', need: 'admin' },
+  { method: 'GET', path: '/api/all-skills/suggestions', command: 'skills suggest', need: 'admin' },
+  { method: 'GET', path: '/api/all-skills/lint', command: 'skills lint', need: 'admin', findings: true },
   { method: 'POST', path: '/api/skills', command: 'skills new', need: 'admin' },
   { method: 'DELETE', path: '/api/skills/{id}', command: 'skills remove', need: 'admin', asks: true },
   { method: 'POST', path: '/api/skills/install', command: 'skills install', need: 'admin', asks: true },
@@ -129,8 +138,8 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'DELETE', path: '/api/saved/{skill}/parallel', command: 'saved revoke-parallel', need: 'admin' },
   { method: 'POST', path: '/api/jobs/pause', command: 'jobs pause', need: 'admin' },
   { method: 'POST', path: '/api/jobs/resume', command: 'jobs resume', need: 'admin' },
-  { method: 'GET', path: '/api/extensions', command: 'extensions list', need: 'admin' },
-  { method: 'GET', path: '/api/extensions/{id}', command: 'extensions show', need: 'admin' },
+  { method: 'GET', path: '/api/extensions', command: 'extensions list', need: 'admin', findings: true },
+  { method: 'GET', path: '/api/extensions/{id}', command: 'extensions show', need: 'admin', findings: true },
   { method: 'POST', path: '/api/extensions/{id}/reload', command: 'extensions reload', need: 'admin' },
   { method: 'POST', path: '/api/extensions/{id}/rollback', command: 'extensions rollback', need: 'admin' },
   { method: 'POST', path: '/api/extensions/{id}/allow', command: 'extensions allow', need: 'admin', asks: true },
@@ -141,7 +150,7 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'GET', path: '/api/settings', command: 'settings', need: 'admin', ...OF_SETTINGS },
   { method: 'PATCH', path: '/api/settings', command: 'settings set', need: 'admin' },
   { method: 'POST', path: '/api/restart', command: 'restart', need: 'admin' },
-  { method: 'GET', path: '/api/mcp', command: 'mcp', need: 'admin' },
+  { method: 'GET', path: '/api/mcp', command: 'mcp', need: 'admin', findings: true },
   { method: 'POST', path: '/api/mcp/{name}/trust', command: 'mcp trust', need: 'admin', asks: true },
   { method: 'POST', path: '/api/mcp/{name}/untrust', command: 'mcp untrust', need: 'admin' },
   { method: 'GET', path: '/api/mcp/skills', command: 'mcp skills', need: 'admin' },
@@ -154,7 +163,7 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'DELETE', path: '/api/tokens/{id}', command: 'tokens revoke', need: 'admin' },
   { method: 'GET', path: '/api/secrets', command: 'secrets list', need: 'admin' },
   { method: 'GET', path: '/api/hooks', command: 'hooks list', need: 'admin' },
-  { method: 'GET', path: '/api/doctor', command: 'doctor', need: 'admin', fixed: { all: true } },
+  { method: 'GET', path: '/api/doctor', command: 'doctor', need: 'admin', fixed: { all: true }, findings: true },
   { method: 'GET', path: '/api/trace/{id}', command: 'trace', need: 'admin' },
 ];
 

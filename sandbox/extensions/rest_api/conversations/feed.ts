@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { oncePromised } from '@pith/promises';
 import { codeOf, type Conversations, type ExtensionContext, messageOf, Permissions, type Remote } from 'pith';
+import { savedRescheduled } from 'pith/saved_skills';
 import { scheduleChanged } from 'pith/scheduler';
 import { proposalChanged } from 'pith/skill_proposals';
 import { skillsChanged } from 'pith/skill_registry';
@@ -26,7 +27,7 @@ interface Change {
   readonly userId: string | null;
 }
 
-interface Placed extends Omit<Change, 'kind'> {
+interface PlacedChange extends Omit<Change, 'kind'> {
   readonly kind: string;
   readonly place: number;
 }
@@ -72,6 +73,7 @@ export class Feed {
     const { context, turns } = this.ports;
     const { events, clock, logger } = context;
     const everybody = (kind: Change['kind'], id: string): void => void this.add([{ kind, id, userId: null }]).catch(failed);
+    const rescheduled = (id: string, userId: string): void => void this.add([{ kind: 'schedule', id, userId }]).catch(failed);
     const failed = (error: unknown): void => logger.warn('a change was not kept', { reason: messageOf(error) });
     const offs = [
       turns.listen((userId, frame) => this.#notify({ kind: 'thread', userId }, frame)),
@@ -85,7 +87,8 @@ export class Feed {
           void this.add([...added, ...changed, ...removed].map((id) => ({ kind: 'skill', id, userId: null }))).catch(failed),
       ),
       events.handle(proposalChanged, ({ proposalId }) => everybody('proposal', proposalId)),
-      events.handle(scheduleChanged, ({ scheduleId: id, userId }) => void this.add([{ kind: 'schedule', id, userId }]).catch(failed)),
+      events.handle(scheduleChanged, ({ scheduleId, userId }) => rescheduled(scheduleId, userId)),
+      events.handle(savedRescheduled, ({ skillId, userId }) => rescheduled(skillId, userId)),
     ];
     try {
       // What changed before this process is not known one by one.
@@ -213,11 +216,11 @@ export class Feed {
     }
   }
 
-  #notify(change: Pick<Placed, 'kind' | 'userId'>, frame: Frame): void {
+  #notify(change: Pick<PlacedChange, 'kind' | 'userId'>, frame: Frame): void {
     for (const { reader, outbox } of this.#subscribers) if (maySee(reader, change)) outbox.add(frame);
   }
 
-  async #after(place: number): Promise<readonly Placed[]> {
+  async #after(place: number): Promise<readonly PlacedChange[]> {
     const rows = await this.ports.tables.all((db) =>
       db.selectFrom('rest_api__feed').select(['place', 'kind', 'id', 'user_id']).where('place', '>', place).orderBy('place').limit(PAGE),
     );
@@ -263,7 +266,7 @@ export class Feed {
   }
 }
 
-function maySee({ userId, may, isAdmin }: Reader, change: Pick<Placed, 'kind' | 'userId'>): boolean {
+function maySee({ userId, may, isAdmin }: Reader, change: Pick<PlacedChange, 'kind' | 'userId'>): boolean {
   if (FOR_ADMINISTRATORS.has(change.kind)) return may === 'admin';
   return change.userId === userId || (WORK.has(change.kind) ? isAdmin : change.userId === null);
 }
@@ -283,6 +286,6 @@ function changesOf({ id, userId, asked }: { readonly id: string; readonly userId
   return asked ? [thread, { kind: 'approval', id, userId }] : [thread];
 }
 
-function frameOf(name: string, { place, kind, id }: Placed): Frame {
+function frameOf(name: string, { place, kind, id }: PlacedChange): Frame {
   return { place, bytes: serverEvent('changed', { kind, id }, `${name}-${place}`) };
 }

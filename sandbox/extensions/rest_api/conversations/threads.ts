@@ -17,7 +17,7 @@ import type { HttpUsers, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import { KEY_USED } from '../repeated-requests.ts';
 import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.ts';
-import type { LiveTurn, LiveTurns } from './live-turns.ts';
+import { CHANNEL_ID, type LiveTurn, type LiveTurns } from './live-turns.ts';
 import type { TurnEnds } from './turn-ends.ts';
 import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
 import type { UsedKeys } from './used-keys.ts';
@@ -115,9 +115,9 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
       },
       async ({ caller, params, query: { text }, signal }) => {
         const { id, agentId } = await threads.begun(params['id'] as string, caller);
-        const asked = { userId: caller.userId, signal, options: { text }, session: { threadId: id, agentId } };
-        const { values } = await command(context, 'context', {}, asked);
-        return { status: 200, json: hiddenFolders(context.use(Places))(values[0] as JsonValue) };
+        const asked = { userId: caller.userId, signal, options: { text, channel: CHANNEL_ID }, session: { threadId: id, agentId } };
+        const { values } = await shown(context, 'context', {}, asked);
+        return { status: 200, json: values[0] as JsonValue };
       },
     ),
     apiRoute(
@@ -132,7 +132,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
       async ({ caller, params, query: { turn, last, all }, signal }) => {
         const { id } = await threads.begun(params['id'] as string, caller, all);
         const asked = { userId: caller.userId, signal, options: { last } };
-        const traced = await command(context, 'trace', { id: turn ?? id }, asked).catch((error: unknown) => {
+        const traced = await shown(context, 'trace', { id: turn ?? id }, asked).catch((error: unknown) => {
           throw codeOf(error, '') === 'thread_unknown' ? unknownTurn(turn) : error;
         });
         const found = traced.values[0] as { readonly threadId: string };
@@ -150,9 +150,9 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
       },
       async ({ caller, params, signal }) => {
         const { id } = await threads.begun(params['id'] as string, caller);
-        const { values } = await command(context, 'threads show', { id }, { userId: caller.userId, signal, options: { last: 1 } });
-        const { model = null, effort = null, usage: used } = values[0] as { model?: string; effort?: string; usage: readonly object[] };
-        return { status: 200, json: plain({ model, effort, used }) };
+        const { values } = await shown(context, 'threads usage', { id }, { userId: caller.userId, signal });
+        const { thread: _, ...used } = values[0] as { readonly [key: string]: JsonValue };
+        return { status: 200, json: used };
       },
     ),
     apiRoute(
@@ -166,7 +166,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
       },
       async ({ caller, params, query: { format }, signal }) => {
         const { id } = await threads.begun(params['id'] as string, caller);
-        const { values, text } = await command(context, 'threads export', { id }, { userId: caller.userId, signal });
+        const { values, text } = await shown(context, 'threads export', { id }, { userId: caller.userId, signal });
         if (format === 'json') return { status: 200, json: values[0] as JsonValue };
         return { status: 200, headers: { 'content-type': 'text/markdown; charset=utf-8' }, body: text };
       },
@@ -417,15 +417,25 @@ async function idle(found: Promise<Conversation>, turns: LiveTurns): Promise<Con
   return conversation;
 }
 
-interface Asked {
+interface CommandCall {
   readonly userId: string;
   readonly signal: AbortSignal;
   readonly options?: Readonly<Record<string, string | boolean | number>>;
   readonly session?: { readonly threadId: string; readonly agentId: string };
 }
 
+/** What such a command shows, with the names of folders in place of their paths: no answer has a path of this machine. */
+async function shown(context: ThreadPorts['context'], path: string, args: Readonly<Record<string, string>>, asked: CommandCall) {
+  return hiddenFolders(context.use(Places))(await command(context, path, args, asked));
+}
+
 /** A command of Pith itself, for its JSON. */
-function command({ find }: Pick<ExtensionContext, 'find'>, path: string, args: Readonly<Record<string, string | string[]>>, asked: Asked) {
+function command(
+  { find }: Pick<ExtensionContext, 'find'>,
+  path: string,
+  args: Readonly<Record<string, string | string[]>>,
+  asked: CommandCall,
+) {
   const { userId, signal, options = {}, session } = asked;
   const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
   if (kernel === undefined) throw new PithError('command_unknown', `no command '${path}' is offered here`);

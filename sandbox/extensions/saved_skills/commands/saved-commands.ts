@@ -65,15 +65,20 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       options: [
         { name: 'tag', type: 'string', description: 'Only those with this tag' },
         { name: 'deprecated', type: 'boolean', description: 'Those that were retired, with what took their place' },
+        { name: 'scheduled', type: 'boolean', description: 'Those of yours that run on a timetable; for administrators everybody’s' },
         ...PAGE_OPTIONS,
       ],
       async run({ options }, io) {
         const person = await library.person(io);
         const tag = typeof options['tag'] === 'string' ? { tag: options['tag'] } : {};
-        const found = await library.list(person, { ...tag, deprecated: options['deprecated'] === true });
+        const isScheduled = options['scheduled'] === true;
+        const found = isScheduled
+          ? await library.scheduled(person)
+          : await library.list(person, { ...tag, deprecated: options['deprecated'] === true });
         const all = pageOf(found, { options }, (name) => (skill) => skill.id === name || referenceOf(skill) === name);
         io.json(await Promise.all(all.map(async (skill) => ({ ...skillJson(skill), successor: await library.successorOf(skill) }))));
-        if (all.length === 0) return io.print('No saved skills. Save one with: pith saved new NAME');
+        if (all.length === 0)
+          return io.print(isScheduled ? 'None runs on a timetable' : 'No saved skills. Save one with: pith saved new NAME');
         const successors = await Promise.all(all.map((skill) => library.successorOf(skill)));
         const rows = all.map((skill, at) => [
           referenceOf(skill),

@@ -78,22 +78,26 @@ function shown(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** What is wrong with a skill's inputs, one line each; empty when nothing is. */
-export function inputSchemaProblems(fields: readonly InputField[]): readonly string[] {
+/** What is wrong with a field of a skill. */
+export interface WrongField {
+  readonly path: readonly (string | number)[];
+  readonly message: string;
+}
+
+/** What is wrong with a skill's inputs; empty when nothing is. */
+export function inputSchemaProblems(fields: readonly InputField[]): readonly WrongField[] {
   const names = fields.map(({ name }) => name);
-  const twice = names.filter((name, index) => names.indexOf(name) !== index);
-  return [
-    ...[...new Set(twice)].map((name) => `input '${name}' is there twice`),
-    ...fields.flatMap((field) => {
-      const choices = field.choices.flatMap((choice) => {
-        const read = coerce(field.type, choice);
-        return 'problem' in read ? [`choice of input '${field.name}' ${read.problem}`] : [];
-      });
-      if (choices.length > 0 || field.default === null) return choices;
-      const read = checked(field, field.default);
-      return 'problem' in read ? [`default of input '${field.name}' ${read.problem}`] : [];
-    }),
-  ];
+  const at = (index: number, key: keyof InputField, message: string): WrongField => ({ path: ['input_schema', index, key], message });
+  return fields.flatMap((field, index) => {
+    const twice = names.indexOf(field.name) === index ? [] : [at(index, 'name', `input '${field.name}' is there twice`)];
+    const choices = field.choices.flatMap((choice) => {
+      const read = coerce(field.type, choice);
+      return 'problem' in read ? [at(index, 'choices', `choice of input '${field.name}' ${read.problem}`)] : [];
+    });
+    if (choices.length > 0 || field.default === null) return [...twice, ...choices];
+    const read = checked(field, field.default);
+    return 'problem' in read ? [...twice, at(index, 'default', `default of input '${field.name}' ${read.problem}`)] : twice;
+  });
 }
 
 function checked(field: InputField, given: JsonValue): Coerced {
@@ -122,25 +126,36 @@ export function readInputs(fields: readonly InputField[], given: GivenInputs): I
   const inputs = new Map<string, InputValue>();
   const problems: string[] = [];
   const missing: string[] = [];
+  const wrong: WrongField[] = [];
   const names = fields.map(({ name }) => name);
-  for (const name of Object.keys(given))
-    if (!name.startsWith('__') && !names.includes(name)) problems.push(`there is no input '${shown(name)}'${didYouMean(name, names)}`);
+  for (const name of Object.keys(given)) {
+    if (name.startsWith('__') || names.includes(name)) continue;
+    problems.push(`there is no input '${shown(name)}'${didYouMean(name, names)}`);
+    wrong.push({ path: [name], message: `is unknown${didYouMean(name, names)}` });
+  }
   for (const field of fields) {
     const own = Object.hasOwn(given, field.name) ? given[field.name] : undefined;
     const said = own === undefined || own === null ? field.default : own;
     if (said === null) {
-      if (field.required) missing.push(field.name);
+      if (!field.required) continue;
+      missing.push(field.name);
+      wrong.push({ path: [field.name], message: 'is missing' });
       continue;
     }
     const read = checked(field, said);
-    if ('problem' in read) problems.push(`input '${field.name}': ${read.problem}`);
-    else inputs.set(field.name, read.value);
+    if ('value' in read) {
+      inputs.set(field.name, read.value);
+      continue;
+    }
+    problems.push(`input '${field.name}': ${read.problem}`);
+    wrong.push({ path: [field.name], message: read.problem });
   }
   if (missing.length > 0)
     problems.unshift(`${missing.map((name) => `'${name}'`).join(', ')} ${missing.length === 1 ? 'is' : 'are'} missing`);
   if (problems.length > 0)
     throw new PithError('input_invalid', problems.join('; '), {
       cure: fields.length === 0 ? 'leave inputs out' : `give: ${usageOf(fields)}`,
+      problems: wrong,
     });
   return Object.fromEntries(inputs);
 }

@@ -1,3 +1,4 @@
+import type { WrongField } from './inputs.ts';
 import { type SavedSkill, secondsIn } from './saved-skill.ts';
 
 export const VERBS = ['see', 'show', 'run', 'edit', 'pin', 'share', 'schedule', 'delete'] as const;
@@ -78,15 +79,15 @@ function tier({ source, extended_bounds }: Limited, byAdmin: boolean, { defaults
   return extended_bounds ? extended : defaults;
 }
 
-/** What is above the limits of whoever saves it, as texts for people; empty when nothing is. */
-export function limitProblems(skill: Limited, byAdmin: boolean, settings: BoundsSettings): readonly string[] {
+/** What is above the limits of whoever saves it; empty when nothing is. */
+export function limitProblems(skill: Limited, byAdmin: boolean, settings: BoundsSettings): readonly WrongField[] {
   const asked = wanted(skill);
   const most = tier(skill, byAdmin, settings);
-  return KEYS.flatMap((key) =>
-    asked[key] > most[key]
-      ? [`${key === 'max_runtime_seconds' ? 'max_runtime (seconds)' : key} ${asked[key]} is more than ${most[key]}`]
-      : [],
-  );
+  return KEYS.flatMap((key) => {
+    if (asked[key] <= most[key]) return [];
+    const [field, name] = key === 'max_runtime_seconds' ? ['max_runtime', 'max_runtime (seconds)'] : [key, key];
+    return [{ path: [field], message: `${name} ${asked[key]} is more than ${most[key]}` }];
+  });
 }
 
 /** What a run gets: 0 is the default, and nothing is above what its skill may have now. */

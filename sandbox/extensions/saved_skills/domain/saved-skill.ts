@@ -139,12 +139,14 @@ const KEPT_FIELDS = [
 /** Keys of a `skill.yml`. */
 export type SkillFile = Partial<Omit<SavedSkill, (typeof KEPT_FIELDS)[number]>>;
 
+const A_TIME = 'must be a time such as 60s';
+
 /** What a person writes: every key may be missing, and those that Pith keeps are none of it. */
 export const skillFileSchema = once(() => {
   const { shape } = savedSkillSchema();
   const kept: readonly string[] = KEPT_FIELDS;
   const seconds = z
-    .union([z.int().min(0).max(999_999), z.string().regex(/^\d{1,6}\s*(?:s|m|h)?$/, 'must be a time such as 60s')])
+    .union([z.int().min(0).max(999_999), z.string().regex(/^\d{1,6}\s*(?:s|m|h)?$/, A_TIME)], A_TIME)
     .transform((given) => `${secondsIn(String(given))}s`);
   const open = Object.entries(shape).filter(([key]) => !kept.includes(key));
   const optional = open.map(([key, field]) => [key, withoutDefault(key === 'max_runtime' ? seconds : field).optional()]);

@@ -10,8 +10,10 @@ export async function checkFiles(fields: readonly InputField[], inputs: Inputs, 
   for (const { name, type } of fields) {
     const value = inputs[name];
     if (type !== 'file' || value === undefined || (await isFileIn(project, String(value)))) continue;
-    throw new PithError('input_invalid', `input '${name}': there is no file '${printableLine(String(value), 200)}' in the project`, {
+    const message = `there is no file '${printableLine(String(value), 200)}' in the project`;
+    throw new PithError('input_invalid', `input '${name}': ${message}`, {
       cure: 'name it by its path from the folder of the project',
+      problems: [{ path: [name], message }],
     });
   }
 }

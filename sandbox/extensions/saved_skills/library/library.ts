@@ -15,7 +15,7 @@ import {
 } from 'pith';
 import path from 'node:path';
 import type { Config } from '../config.ts';
-import type { ActingUser } from '../contract.ts';
+import { type ActingUser, savedRescheduled } from '../contract.ts';
 import { didYouMean } from '@pith/plain-text';
 import { monotonicFactory } from 'ulid';
 import { boundsOf, type Bounds, isOwner, maySee, runsPinned, verdictOn, type Person, type Verb } from '../domain/permissions.ts';
@@ -124,6 +124,12 @@ export class Library {
     );
   }
 
+  /** Those that run on a timetable and that a person governs: also retired ones do. */
+  async scheduled(person: Person): Promise<readonly SavedSkill[]> {
+    await this.ready();
+    return (await this.skills.all()).filter((skill) => skill.schedule !== null && verdictOn('schedule', skill, person) === 'yes');
+  }
+
   async create(name: string, file: SkillFile, person: Person): Promise<SavedSkill> {
     await this.ready();
     const now = this.context.clock.now();
@@ -139,7 +145,7 @@ export class Library {
     });
     const skill = await checked(this, { before: null, after: draft, by: person, makesVersion: true });
     await this.skills.insert(skill, await versionOf(this, skill, 1));
-    if (skill.schedule !== null) await this.#plan(skill);
+    if (skill.schedule !== null) await this.#replan(skill);
     return skill;
   }
 
@@ -236,7 +242,7 @@ export class Library {
       });
     }
     await this.skills.remove(found);
-    await this.#plan({ ...found.skill, schedule: null, time_zone: null });
+    await this.#replan({ ...found.skill, schedule: null, time_zone: null });
   }
 
   /** What a run of this skill by this person executes. Rejects `version_unknown` where that is gone: no other text takes its place. */
@@ -379,8 +385,14 @@ export class Library {
     }
   }
 
+  /** As `#plan`, for a timetable that was set or ended. */
+  async #replan(skill: Timed): Promise<void> {
+    await this.#plan(skill);
+    this.context.events.publish(savedRescheduled, { skillId: skill.id, userId: ownerOf(skill) });
+  }
+
   /** Has a skill run by its timetable, or no longer. */
-  async #plan({ id, schedule, time_zone: zone }: Pick<SavedSkill, 'id' | 'schedule' | 'time_zone'>): Promise<void> {
+  async #plan({ id, schedule, time_zone: zone }: Timed): Promise<void> {
     const timetable = schedule === null ? null : { cron: withoutNickname(schedule), ...(zone === null ? {} : { zone }) };
     await this.context.jobs.schedule(id, timetable && { ...timetable, name: 'tick', payload: { skill: id } });
   }
@@ -430,7 +442,7 @@ export class Library {
     const saved = await checked(this, { before: skill, after, by: person, makesVersion: isNew });
     const version = isNew ? await versionOf(this, saved, await this.skills.nextNumber(skill.id)) : null;
     const stored = await this.skills.update(found, differences(skill, saved), version);
-    if (saved.schedule !== skill.schedule || saved.time_zone !== skill.time_zone) await this.#plan(saved);
+    if (saved.schedule !== skill.schedule || saved.time_zone !== skill.time_zone) await this.#replan(saved);
     return stored;
   }
 
@@ -504,6 +516,8 @@ function composes({ tools, system_prompt, initial_message, input_schema }: Text,
   const name = new RegExp(`(?<![\\w-])${skill.name}(?![\\w-])`);
   return [system_prompt, initial_message, ...values].some((text) => name.test(text));
 }
+
+type Timed = Pick<SavedSkill, 'id' | 'owner_id' | 'schedule' | 'time_zone'>;
 
 type Text = Pick<SavedSkill, 'tools' | 'system_prompt' | 'initial_message' | 'input_schema'>;
 

@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { codeOf, PithError, type AgentSpec, type ExtensionContext, Permissions } from 'pith';
+import { codeOf, PithError, type AgentSpec, type Diagnostic, type ExtensionContext, Permissions } from 'pith';
 import { SkillWriter } from 'pith/skill_registry';
 import type { Config } from '../config.ts';
 import { checkTemplate } from '@pith/guarded-templates';
 import { cleanTags, referenceOf, type Field, type SavedSkill } from '../domain/saved-skill.ts';
-import { inputSchemaProblems, type InputField } from '../domain/inputs.ts';
+import { inputSchemaProblems, type InputField, type WrongField } from '../domain/inputs.ts';
 import { limitProblems, type Bounds, maySee, type Person } from '../domain/permissions.ts';
 import { checkTimetable, nextOf } from '../domain/timetable.ts';
 import { channelFor, channelNames, channelsOf, kindOf } from '../runs/deliveries.ts';
 import { hasLane } from '../runs/lanes.ts';
 import { snapshotOf, type SkillVersion, type SkillStore } from '../store/skill-store.ts';
+import { FieldChecks } from './field-checks.ts';
 import { isOwnTool, namedTools, notForAuthor, notForSharing, refOf, toolNameOf } from './tool-names.ts';
 
 /** Only administrators set these. */
@@ -40,23 +41,30 @@ export async function checked(saver: Saver, { before, after, by, makesVersion }:
   const { config, clock } = saver.context;
   const isBuiltin = after.source === 'builtin';
   const isChanged = (...keys: readonly Field[]) => before === null || keys.some((key) => before[key] !== after[key]);
-  if (!by.isAdmin && !isBuiltin) refuseGovernance(before, after);
-  if (makesVersion) checkInputsAndLimits(config, after, by);
-  if (isChanged('default_priority')) checkPriority(after.default_priority, by, config.priority_max_per_user);
-  if (isChanged('execution_lane') && after.execution_lane !== '' && !hasLane(config, after.execution_lane))
-    throw new PithError('lane_unknown', `there is no lane '${after.execution_lane}'`, {
-      cure: 'name one of extensions.saved_skills.lanes',
-    });
-  if (after.schedule !== null && isChanged('schedule', 'time_zone')) checkTimetable(after.schedule, after.time_zone, clock.now());
-  if (after.schedule !== null && after.pinned_version_id === null && isChanged('schedule', 'input_schema'))
-    checkUnattended(after, after.input_schema);
+  const checks = new FieldChecks();
+  const check = async (path: readonly (string | number)[], isDue: boolean, of: () => void | Promise<void>): Promise<void> =>
+    isDue ? checks.of(path, undefined, of) : undefined;
+  const { schedule, execution_lane: lane, default_priority: priority, input_schema: inputs } = after;
+  await check([], !by.isAdmin && !isBuiltin, () => refuseGovernance(before, after));
+  await check(['input_schema'], makesVersion, () => checkInputs(after));
+  await check(['max_iterations'], makesVersion, () => checkLimits(config, after, by));
+  await check(['default_priority'], isChanged('default_priority'), () => checkPriority(priority, by, config.priority_max_per_user));
+  await check(['execution_lane'], isChanged('execution_lane') && !checks.isRefused('execution_lane'), () => checkLane(config, lane));
+  const isTimed = schedule !== null && isChanged('schedule', 'time_zone');
+  await check(['schedule'], isTimed, () => checkTimetable(String(schedule), after.time_zone, clock.now()));
+  const isUnattended = schedule !== null && after.pinned_version_id === null && isChanged('schedule', 'input_schema');
+  await check(['input_schema'], isUnattended, () => checkUnattended(after, inputs));
   const isShown = after.visibility !== 'private' && isChanged('visibility');
-  const tools = !isBuiltin && (makesVersion || isShown) ? await checkedTools(saver, after, by) : after.tools;
-  if (makesVersion) await checkMessage(after);
-  if (isChanged(...EXPOSURE)) await checkExposure(saver, after, by);
-  if (!isBuiltin) await checkTarget(saver, before, after);
-  const saved = { ...after, tools: [...tools], tags: [...cleanTags(after.tags)] };
-  if (makesVersion) await checkAgent(saver, saved);
+  const hasTools = !isBuiltin && (makesVersion || isShown);
+  const tools = hasTools ? await checks.of(['tools'], after.tools, () => checkedTools(saver, after, by)) : after.tools;
+  await check(['initial_message'], makesVersion, () => checkMessage(after));
+  await check(['chatbot_tool_name'], isChanged(...EXPOSURE), () => checkToolName(saver, after, by));
+  await check(['chatbot_channel_filter'], isChanged(...EXPOSURE), () => checkChannel(saver, after));
+  await check(['output_target', 'target'], !isBuiltin, () => checkTarget(saver, before, after));
+  const tags = await checks.of(['tags'], after.tags, () => cleanTags(after.tags));
+  const saved = { ...after, tools: [...tools], tags: [...tags] };
+  if (makesVersion) await checkAgent(saver, saved, checks);
+  checks.settle();
   return { ...saved, next_run_at: nextOf(saved, clock.now()) };
 }
 
@@ -69,21 +77,37 @@ export function checkUnattended(skill: SavedSkill, fields: readonly InputField[]
     });
 }
 
-function checkInputsAndLimits(config: Config, after: SavedSkill, by: Person): void {
+function checkInputs(after: SavedSkill): void {
   const problems = inputSchemaProblems(after.input_schema);
-  if (problems.length > 0) throw new PithError('input_schema_invalid', problems.join('; '), { cure: 'correct input_schema' });
-  const beyond = limitProblems(after, by.isAdmin, config);
-  if (beyond.length > 0)
-    throw new PithError('limit_exceeded', beyond.join('; '), {
+  if (problems.length > 0) throw new PithError('input_schema_invalid', textOf(problems), { cure: 'correct input_schema', problems });
+}
+
+function checkLimits(config: Config, after: SavedSkill, by: Person): void {
+  const problems = limitProblems(after, by.isAdmin, config);
+  if (problems.length > 0)
+    throw new PithError('limit_exceeded', textOf(problems), {
       cure: `ask for less, or let an administrator grant more: pith saved grant-extended ${referenceOf(after)}`,
+      problems,
     });
+}
+
+function textOf(problems: readonly WrongField[]): string {
+  return problems.map(({ message }) => message).join('; ');
+}
+
+function checkLane(config: Config, lane: string): void {
+  if (lane === '' || hasLane(config, lane)) return;
+  throw new PithError('lane_unknown', `there is no lane '${lane}'`, { cure: 'name one of extensions.saved_skills.lanes' });
 }
 
 function refuseGovernance(before: SavedSkill | null, after: SavedSkill): void {
   const defaults = before ?? { extended_bounds: false, parallel_composition_allowed: false, execution_lane: '', pending_approval: false };
   const set = OF_ADMINS.filter((key) => after[key] !== defaults[key]);
   if (set.length > 0)
-    throw new PithError('not_allowed', `only an administrator sets ${set.join(', ')}`, { cure: 'leave it out, or ask one' });
+    throw new PithError('not_allowed', `only an administrator sets ${set.join(', ')}`, {
+      cure: 'leave it out, or ask one',
+      problems: set.map((key) => ({ path: [key], message: 'only an administrator sets it' })),
+    });
 }
 
 /** Throws `priority_out_of_range` for a user's wish beyond what users may have. */
@@ -117,7 +141,7 @@ async function checkMessage({ initial_message: text, input_schema }: SavedSkill)
     throw new PithError(problem.code, `initial_message: ${problem.message}`, { cure: problem.cure ?? 'use the names of inputs' });
 }
 
-async function checkExposure({ skills, context }: Saver, skill: SavedSkill, by: Person): Promise<void> {
+async function checkToolName({ skills, context }: Saver, skill: SavedSkill, by: Person): Promise<void> {
   if (!skill.expose_as_chatbot_tool) return;
   const name = toolNameOf(skill);
   const taken = (await skills.exposed()).find((other) => other.id !== skill.id && toolNameOf(other) === name);
@@ -129,8 +153,10 @@ async function checkExposure({ skills, context }: Saver, skill: SavedSkill, by: 
       cure: 'choose another: --as NAME, or chatbot_tool_name in a file',
     });
   }
-  const filter = skill.chatbot_channel_filter;
-  if (filter === '') return;
+}
+
+async function checkChannel({ context }: Saver, { expose_as_chatbot_tool, chatbot_channel_filter: filter }: SavedSkill): Promise<void> {
+  if (!expose_as_chatbot_tool || filter === '') return;
   const known = await channelNames(context);
   if (!known.has(filter))
     throw new PithError('channel_unknown', `there is no channel '${filter}'`, { cure: `use one of ${[...known].join(', ')}` });
@@ -148,9 +174,24 @@ async function checkTarget({ context }: Saver, before: SavedSkill | null, { outp
     });
 }
 
-async function checkAgent({ context: { agents, config } }: Saver, skill: SavedSkill): Promise<void> {
-  const problem = (await agents.check(specOf(skill, skill.uses_skills, config.defaults))).find(({ severity }) => severity === 'error');
-  if (problem !== undefined) throw new PithError(problem.code, problem.message, problem.cure === undefined ? {} : { cure: problem.cure });
+/** As an agent: its model without them, then what its skills and its tools add. A field that was refused already is not refused again. */
+async function checkAgent({ context: { agents, config } }: Saver, skill: SavedSkill, checks: FieldChecks): Promise<void> {
+  const spec = specOf(skill, skill.uses_skills, config.defaults);
+  const errorsOf = async (part: Partial<AgentSpec>): Promise<readonly Diagnostic[]> =>
+    (await agents.check({ ...spec, usesSkills: [], usesTools: [], ...part })).filter(({ severity }) => severity === 'error');
+  const withoutBoth = await errorsOf({});
+  const added = async (part: Partial<AgentSpec>) =>
+    (await errorsOf(part)).filter(({ message }) => !withoutBoth.some((other) => other.message === message));
+  const found = [
+    ['model_tier', withoutBoth],
+    ['uses_skills', await added({ usesSkills: spec.usesSkills })],
+    ['tools', await added({ usesTools: spec.usesTools })],
+  ] as const;
+  for (const [field, [problem]] of found)
+    if (problem !== undefined && !checks.isRefused(field))
+      await checks.of([field], undefined, () => {
+        throw new PithError(problem.code, problem.message, problem.cure === undefined ? {} : { cure: problem.cure });
+      });
 }
 
 /** The version that a skill makes as it is now. The skills that it uses are kept as they are; one that cannot be kept has no digest. */

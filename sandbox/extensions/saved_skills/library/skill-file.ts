@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, messageOf, PithError } from 'pith';
-import { issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
+import { fieldProblems, issuesToDiagnostics, parseYaml } from '@pith/checked-yaml';
 import { skillFileSchema, type SkillFile, savedSkillSchema, type SavedSkill } from '../domain/saved-skill.ts';
 
 export const MOST_BYTES = 256 * 1024;
@@ -29,7 +29,10 @@ export async function parseSkillFile(text: string, file: string): Promise<SkillF
   const source = { file, positions: document.positions, code: 'skill_file_invalid', value: document.value };
   const found = parsed === null ? broken : issuesToDiagnostics(parsed.error.issues, schema, source);
   const lines = found.map(({ message, line }) => `${line === undefined ? '' : `line ${line}: `}${message}`);
-  throw new PithError('skill_file_invalid', `${file}: ${lines.join('; ')}`, { cure: 'correct it; see: docs/saved-skills.md' });
+  throw new PithError('skill_file_invalid', `${file}: ${lines.join('; ')}`, {
+    cure: 'correct it; see: docs/saved-skills.md',
+    ...(parsed === null ? {} : { problems: fieldProblems(parsed.error.issues, schema, document.value) }),
+  });
 }
 
 /** A skill with its defaults. Throws `skill_invalid` with all that is wrong. */
@@ -38,5 +41,8 @@ export function parsedSkill(fields: object): SavedSkill {
   const parsed = schema.safeParse(fields);
   if (parsed.success) return parsed.data;
   const found = issuesToDiagnostics(parsed.error.issues, schema, { file: '', positions: {}, code: 'skill_invalid', value: fields });
-  throw new PithError('skill_invalid', found.map(({ message }) => message).join('; '), { cure: 'correct it; nothing was saved' });
+  throw new PithError('skill_invalid', found.map(({ message }) => message).join('; '), {
+    cure: 'correct it; nothing was saved',
+    problems: fieldProblems(parsed.error.issues, schema, fields),
+  });
 }

@@ -255,7 +255,8 @@ function readVersion(row: VersionRow): SkillVersion | null {
 }
 
 function nameTaken(name: string): PithError {
-  return new PithError('name_taken', `there is a saved skill '${name}' already`, { cure: 'choose another name, or edit that one' });
+  const message = `there is a saved skill '${name}' already`;
+  return new PithError('name_taken', message, { cure: 'choose another name, or edit that one', problems: [{ path: ['name'], message }] });
 }
 
 function changedMeanwhile(name: string, cause: unknown): PithError {

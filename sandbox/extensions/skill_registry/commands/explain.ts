@@ -7,6 +7,7 @@ import type { SkillSearch } from '../search/skill-search.ts';
 import type { Skill, Snapshot } from '../skill.ts';
 import { budgetLine, catalogOf, type CatalogReport, type Place, placeFor, placeLine } from './explain-catalog.ts';
 import { trustedWithoutAsking, wantedSkill } from './wanted.ts';
+import { shownTo } from '../drafts/shown-to.ts';
 import { isPattern } from '../modes/allowed-tools.ts';
 
 export function explain(context: ExtensionContext, registry: SkillRegistry, search: SkillSearch): Command {
@@ -19,7 +20,7 @@ export function explain(context: ExtensionContext, registry: SkillRegistry, sear
       { name: 'text', type: 'string', description: 'a request to rank it for' },
     ],
     async run(input, io, signal) {
-      const snapshot = await registry.refreshIfOlderThan(0);
+      const snapshot = shownTo(io, registry, await registry.refreshIfOlderThan(0));
       const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
       const { agent: agentId, text: given } = input.options;
       const agent = typeof agentId === 'string' ? await context.agents.find(agentId) : null;

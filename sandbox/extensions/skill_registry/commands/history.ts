@@ -20,7 +20,7 @@ export function history(withSkills: WithSkills): Command {
     description: 'List the accepted changes of a skill, the newest first',
     arguments: [ID],
     run: (input, io) =>
-      withSkills(async (registry, snapshot) => {
+      withSkills(io, async (registry, snapshot) => {
         const subject = await wantedSubject(registry, snapshot, String(input.arguments['id']));
         const versions = [...(await registry.history.record(subject)).versions].reverse();
         if (io.wantsJson) return io.json(versions.map(versionJson));
@@ -66,7 +66,7 @@ export function diff(withSkills: WithSkills): Command {
       { name: 'to', description: 'the same (default: what is in the folder now)' },
     ],
     run: (input, io) =>
-      withSkills(async (registry, snapshot) => {
+      withSkills(io, async (registry, snapshot) => {
         const { id, from, to } = input.arguments;
         const subject = await wantedSubject(registry, snapshot, String(id));
         const { versions } = await registry.history.record(subject);

@@ -4,6 +4,7 @@ import type { SkillsConfig } from '../config.ts';
 import type { SkillDrafts, SkillWriter } from '../contract.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
+import { shownTo } from '../drafts/shown-to.ts';
 import { accept, discard } from './drafts.ts';
 import { explain } from './explain.ts';
 import { rollback } from './rollback.ts';
@@ -21,7 +22,7 @@ export function initializedCommands(
   }: { readonly registry: SkillRegistry; readonly search: SkillSearch; readonly writer: SkillWriter; readonly drafts: SkillDrafts },
 ): readonly Command[] {
   return [
-    ...shownBy(context, async (run) => run(registry, await registry.refresh())),
+    ...shownBy(context, async (by, run) => run(registry, shownTo(by, registry, await registry.listing()))),
     validate(context),
     trust(context, registry),
     untrust(context, registry),

@@ -18,7 +18,7 @@ export function list(context: CommandContext, withSkills: WithSkills): Command {
     arguments: [PLUGIN],
     options: [...CHOICE, ...PAGE_OPTIONS],
     run: (input, io) =>
-      withSkills(async (registry, found) => {
+      withSkills(io, async (registry, found) => {
         const { plugin } = input.arguments;
         const snapshot = plugin === undefined ? found : ofPlugin(found, String(plugin));
         const shown = pageOf(listed(registry, snapshot, input, context), input, (name) => isNamed(name, context));
@@ -35,7 +35,7 @@ export function count(context: CommandContext, withSkills: WithSkills): Command 
     description: 'Count the skills that are offered, by state, source and tag',
     options: CHOICE,
     run: (input, io) =>
-      withSkills(async (registry, snapshot) => {
+      withSkills(io, async (registry, snapshot) => {
         const rows = listed(registry, snapshot, input, context);
         const groups = {
           states: counted(rows.map(({ state }) => state)),

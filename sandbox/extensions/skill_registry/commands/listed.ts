@@ -1,7 +1,7 @@
 import path from 'node:path';
-import { type CommandContext, type CommandInput, type Diagnostic, type JsonValue, Places } from 'pith';
+import { type CommandContext, type CommandInput, type Diagnostic, type JsonValue, PithError, Places } from 'pith';
 import { diagnosticJson, idOf, LINK_REFUSED } from '@pith/skill-files';
-import { hiddenFolders } from '@pith/plain-text';
+import { didYouMean, hiddenFolders, printableLine } from '@pith/plain-text';
 import type { SkillRegistry } from '../registry.ts';
 import { cureOf, type Skill, type Snapshot, summaryOf } from '../skill.ts';
 
@@ -13,6 +13,16 @@ export const CHOICE = [
   { name: 'tag', type: 'string', description: 'only those with this tag' },
   { name: 'text', type: 'string', description: 'only those with this text in their id, name or description' },
 ] as const;
+
+/** Every state that a skill can be in. */
+const STATES: Readonly<Record<Skill['state'], true>> = {
+  offered: true,
+  draft: true,
+  shadowed: true,
+  disabled: true,
+  untrusted: true,
+  invalid: true,
+};
 
 /** A link in a source that is not followed: whatever it leads to is no skill here. */
 interface RefusedLink extends Pick<Skill, 'id' | 'name' | 'description' | 'source' | 'state' | 'tags'> {
@@ -31,6 +41,7 @@ export function listed(
   context: Pick<CommandContext, 'use'>,
 ): readonly Listed[] {
   const { state, source, tag } = options;
+  requireState(state);
   const text = String(options['text'] ?? '')
     .trim()
     .toLowerCase();
@@ -41,6 +52,15 @@ export function listed(
     (tag === undefined || row.tags.includes(String(tag))) &&
     (text === '' || `${row.id} ${row.name} ${row.description}`.toLowerCase().includes(text));
   return [...all, ...refusedLinks(sources, diagnostics)].filter(isChosen);
+}
+
+/** Of no effect, as a misspelt state would be, is worse than an error. */
+function requireState(state: CommandInput['options'][string]): void {
+  if (state === undefined || Object.hasOwn(STATES, String(state))) return;
+  const names = Object.keys(STATES);
+  throw new PithError('usage', printableLine(`there is no state '${String(state)}' of skills${didYouMean(String(state), names)}`), {
+    cure: `use one of: ${names.join(', ')}`,
+  });
 }
 
 export function isLink(row: Listed): row is RefusedLink {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { type CommandContext, PithError, Places } from 'pith';
+import type { ActingUser } from '@pith/command-line';
 import { parseLeniently } from '@pith/checked-yaml';
 import { configSchema, type SkillsConfig } from '../config.ts';
 import { SkillRegistry, type RegistryOptions } from '../registry.ts';
@@ -38,8 +39,8 @@ function carriedSkills(extensions: string): ReadonlyMap<string, string> {
   return found;
 }
 
-/** Gives a command the skills as they are now, and ends what was opened for that. */
-export type WithSkills = <T>(run: (registry: SkillRegistry, snapshot: Snapshot) => Promise<T> | T) => Promise<T>;
+/** Gives a command the skills as they are now and as who gives it may see them, and ends what was opened for that. */
+export type WithSkills = <T>(by: ActingUser, run: (registry: SkillRegistry, snapshot: Snapshot) => Promise<T> | T) => Promise<T>;
 
 /** The skills as they are now, where nothing runs that knows them. `run` may read bodies; what was learnt is written down when it ends. */
 export async function withRegistry<T>(

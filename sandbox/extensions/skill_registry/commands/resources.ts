@@ -16,7 +16,7 @@ export function resources(withSkills: WithSkills): Command {
     ],
     options: [{ name: 'part', type: 'number', description: 'the part of a long text', default: 1 }],
     run: (input, io, signal) =>
-      withSkills(async (registry, snapshot) => {
+      withSkills(io, async (registry, snapshot) => {
         const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
         const { path } = input.arguments;
         await (path === undefined ? printList(skill, io) : printOne(skill, { path: String(path), part: partOf(input) }, io, signal));

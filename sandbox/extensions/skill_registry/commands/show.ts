@@ -12,7 +12,7 @@ export function show(withSkills: WithSkills): Command {
     description: 'Show the details and the text of a skill',
     arguments: [{ name: 'id', description: 'id, display name or source/id', required: true }],
     run: (input, io) =>
-      withSkills(async (registry, snapshot) => {
+      withSkills(io, async (registry, snapshot) => {
         const skill = await wantedSkill(registry, snapshot, String(input.arguments['id']));
         const { body, sha256, stale } = await registry.readBody(skill);
         if (io.wantsJson) {

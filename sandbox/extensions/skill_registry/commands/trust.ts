@@ -32,6 +32,7 @@ export function trust(context: ExtensionContext, registry: SkillRegistry): Comma
       print(target, looked, unread, io);
       const wanted = looked.length > 0 && (await isWanted(looked, io));
       if (wanted) await record(registry, target, looked, context);
+      if (wanted) registry.outdated();
       const { label, directory } = target.source;
       io.json({ source: label, path: directory, trusted: wanted ? looked.map(idOf) : [], skills: looked.map(json) });
       if (wanted) io.print(`Trusted: ${looked.length === 1 ? '1 skill' : `${looked.length} skills`} of ${printableLine(label)}.`);
@@ -70,6 +71,7 @@ export function untrust(context: ExtensionContext, registry: SkillRegistry): Com
         return { at: before?.at ?? new Date(context.clock.now()).toISOString(), whole: false, withProject: false, skills };
       });
       await registry.versions.forget(source.label, skill?.id ?? null);
+      registry.outdated();
       const what = skill === null ? source.label : `${source.label}/${skill.id}`;
       io.json({ source: source.label, untrusted: what });
       io.print(`No longer trusted: ${printableLine(what)}.`);

@@ -111,6 +111,7 @@ function whyAbsent(
   const finding = diagnostics.find(({ file }) => file !== undefined && (idOf(file) === name || idOf(path.dirname(file)) === name));
   if (finding !== undefined) return finding;
   for (const source of [...sources].reverse()) {
+    if (source.holdsDrafts === true) continue; // who may see a draft was given it
     const folder = folderNamed(source.directory, name);
     if (folder === null) continue;
     const skill = all.find(({ realDirectory }) => realDirectory === realOf(folder));

@@ -6,6 +6,8 @@ import type { DraftOrigin } from '../contract.ts';
 
 /** Who wrote a draft, and which bytes. What is not among them somebody else wrote. */
 export interface DraftRecord extends DraftOrigin {
+  /** For whom; absent: older versions of Pith did not write it down. */
+  readonly userId?: string | undefined;
   /** By path in the draft: the digests of what tools wrote there. */
   readonly files: Readonly<Record<string, readonly string[]>>;
 }
@@ -14,6 +16,7 @@ const schema = once(() =>
   z.object({
     agent: z.string(),
     threadId: z.string(),
+    userId: z.string().optional(),
     at: z.number(),
     sources: z.array(z.string()).nullable(),
     files: z.record(z.string(), z.array(z.string())),

@@ -87,6 +87,7 @@ export class Drafts implements SkillDrafts {
       return {
         agent: before?.agent ?? turn.agent.id,
         threadId: before?.threadId ?? turn.threadId,
+        userId: before === null ? turn.userId : before.userId,
         at: context.clock.now(),
         sources: sources === null || before?.sources === null ? null : [...new Set([...(before?.sources ?? []), ...sources])],
         files: written,

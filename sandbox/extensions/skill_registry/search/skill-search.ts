@@ -1,4 +1,5 @@
 import type { CommandContext, Diagnostic, Events, ExtensionContext } from 'pith';
+import { endsOf } from '@pith/plain-text';
 import { untilAborted } from '@pith/promises';
 import { DEFAULT_RANKER } from '../config.ts';
 import { eachTerm, queryTerms } from '@pith/word-ranker';
@@ -16,6 +17,9 @@ export interface SearchAnswer extends FoundSkills {
 const LEAST_MS = 250;
 /** A person who typed a command, after the ranker knows everything. */
 const COMMAND_MS = 2000;
+
+/** Characters of a text that are searched by: of a longer one its beginning and its end. */
+const MOST_QUERY = 8192;
 
 /** Finds skills for a text, for everyone who asks: tools, the catalog, commands. The ranker that the settings name is asked; where it gives no answer, shared words decide. */
 export class SkillSearch {
@@ -90,7 +94,8 @@ export class SkillSearch {
     await this.feed?.close();
   }
 
-  private async ask(snapshot: Snapshot, query: string, asked: RankOptions, ms: number): Promise<SearchAnswer> {
+  private async ask(snapshot: Snapshot, text: string, asked: RankOptions, ms: number): Promise<SearchAnswer> {
+    const query = endsOf(text, MOST_QUERY);
     const found = this.feed === null ? 'absent' : await this.feed.rank(query, asked, ms);
     const isBehind = this.feed?.isBehind === true;
     if (typeof found !== 'string') return { ranked: found, ready: !isBehind, by: this.id, note: isBehind ? MORE_LATER : null };

@@ -9,6 +9,7 @@ export interface WriterOptions {
   readonly keepVersion: SkillWriter['keepVersion'];
   /** Before changes are made: the histories of the skills are told of them. */
   readonly before: (target: Target, staged: StagedChanges) => Promise<void>;
+  readonly after: () => void;
   readonly proposals: ProposalFiles;
 }
 
@@ -46,7 +47,11 @@ export class Writer implements SkillWriter {
     const { target, staged } = this.staged.get(directory) ?? {};
     if (target === undefined || staged === undefined)
       throw new PithError('install_failed', `nothing is prepared in ${directory}`, { cure: 'try again' });
-    await staged.change(changes, () => this.options.before(target, { directory, changes, note }));
+    try {
+      await staged.change(changes, () => this.options.before(target, { directory, changes, note }));
+    } finally {
+      this.options.after();
+    }
   }
 
   async unstage(directory: string): Promise<void> {

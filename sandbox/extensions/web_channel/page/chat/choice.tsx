@@ -1,7 +1,7 @@
-import { type Signal, useSignal } from '@preact/signals';
+import type { Signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { read } from '../server/api.ts';
 import { concerns, useLoaded } from '../server/loaded.ts';
+import { useModels } from '../server/models.ts';
 
 interface Agent {
   readonly id: string;
@@ -17,8 +17,6 @@ export interface Choice {
 }
 
 export const NO_CHOICE: Choice = { agent: '', model: '' };
-/** Names of models that settings give. */
-const ALIASES = ['fast', 'standard', 'thinking'];
 
 interface ChoiceProps {
   readonly choice: Signal<Choice>;
@@ -29,19 +27,11 @@ interface ChoiceProps {
 /** Models are asked for once somebody is about to choose one. */
 export function ChoiceView({ choice, agentId }: ChoiceProps): VNode {
   const [agents] = useLoaded<readonly Agent[]>('/api/agents', concerns('agent'));
-  const models = useSignal<readonly string[] | null>(null);
+  const { names, load } = useModels();
   const list = (agents.value.value ?? []).filter(({ state }) => state === 'active');
   const usual = list.find((each) => (agentId === null ? each.default === true : each.id === agentId));
-  const load = (): void => {
-    if (models.value !== null) return;
-    models.value = ALIASES;
-    void read<readonly { readonly id?: string }[]>('/api/models').then(
-      (found) => (models.value = [...ALIASES, ...found.flatMap(({ id }) => id ?? [])]),
-      () => (models.value = null), // asked again next time
-    );
-  };
   const { agent, model } = choice.value;
-  const known = [...new Set([...(model === '' ? [] : [model]), ...(models.value ?? [])])];
+  const known = [...new Set([...(model === '' ? [] : [model]), ...names])];
   return (
     <>
       <select

@@ -71,7 +71,7 @@ export async function addressed(text: string): Promise<{ readonly agent?: string
     status: 0,
     code: 'usage',
     message: `there is no message to @${agent}`,
-    cure: 'write it behind the name',
+    cure: { text: 'write it behind the name' },
     answer: {},
   });
 }
@@ -85,6 +85,6 @@ export async function expanded(text: string): Promise<string> {
     return (await read<{ readonly text: string }>(`/api/recipes/${encodeURIComponent(name)}?${query}`)).text;
   }
   if ((await readableSkills()).some((skill) => skill.name === name)) return `Use the skill \`${name}\`${rest === '' ? '.' : `: ${rest}`}`;
-  const cure = 'type / to see what there is, or begin with a space to send it as it is';
+  const cure = { text: 'type / to see what there is, or begin with a space to send it as it is' };
   throw new ApiError({ status: 0, code: 'command_unknown', message: `/${name} is not a command, a recipe or a skill`, cure, answer: {} });
 }

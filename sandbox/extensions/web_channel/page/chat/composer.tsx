@@ -95,7 +95,7 @@ export function Composer({ isBusy, isAsked, draft, keepDraft, send, command, sto
     const said = text.value.trimEnd();
     if (said === '') return;
     if (isAsked && said.length === 1) {
-      error.value = { message: 'A message does not answer the question', cure: 'press Esc, then the key of an answer' };
+      error.value = { message: 'A message does not answer the question', cure: { text: 'press Esc, then the key of an answer' } };
       return;
     }
     const before = returned.current;

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../server/api.ts';
 
 interface Attempt {
@@ -12,7 +12,15 @@ interface Attempt {
 export function useAttempt(again?: () => Promise<unknown>): Attempt {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
+  const focused = useRef<Element | null>(null);
+  useEffect(() => {
+    if (isBusy || focused.current === null) return;
+    // What is disabled loses the focus: whoever works by keyboard goes on where they were.
+    if (document.activeElement === document.body && focused.current instanceof HTMLElement) focused.current.focus();
+    focused.current = null;
+  }, [isBusy]);
   const attempt = async (work: () => Promise<unknown>): Promise<boolean> => {
+    focused.current = document.activeElement;
     setError(null);
     setBusy(true);
     try {

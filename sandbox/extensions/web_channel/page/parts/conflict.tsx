@@ -45,7 +45,7 @@ export function Refused({ error, takeTheirs }: RefusedProps): VNode {
   if (error?.status !== 412) return <Problem error={error} />;
   return (
     <div class="row">
-      <Problem error={{ message: error.message, cure: 'nothing of yours was saved' }} />
+      <Problem error={{ message: error.message, cure: { text: 'nothing of yours was saved' } }} />
       <button type="button" onClick={takeTheirs}>
         Load theirs, and keep mine to copy
       </button>

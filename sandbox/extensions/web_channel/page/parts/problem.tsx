@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import type { ApiError } from '../server/api.ts';
+import { CureView } from './cure.tsx';
 
 /** What went wrong, with its cure. */
 export function Problem({ error }: { readonly error: Pick<ApiError, 'message' | 'cure'> | null }): VNode | null {
@@ -7,7 +8,7 @@ export function Problem({ error }: { readonly error: Pick<ApiError, 'message' | 
   return (
     <p role="alert">
       {error.message}
-      {error.cure !== null && <span class="muted"> — {error.cure}</span>}
+      <CureView cure={error.cure} />
     </p>
   );
 }

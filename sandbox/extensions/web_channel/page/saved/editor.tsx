@@ -4,9 +4,15 @@ import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
 import { type Edited, Refused, useEdited, WhatYouWrote, type Written } from '../parts/conflict.tsx';
 import { Awaited } from '../parts/awaited.tsx';
+import { Field } from '../parts/field.tsx';
+import { isAllPlaced, problemAt, useFirstWrong, wrongFields } from '../parts/wrong-fields.ts';
 import { address, followLink, goTo } from '../router.ts';
 import { never, useLoaded } from '../server/loaded.ts';
-import { type InputField, INPUT_TYPES, OUTPUT_KINDS, referenceOf, type SavedSkill } from './saved-skill.ts';
+import { isAdministrator } from '../server/session.ts';
+import { type DocumentField, FIELD_GROUPS, OWN_FIELDS, textOf, valueOf } from './document-fields.ts';
+import { FieldBox } from './field-box.tsx';
+import { InputRows, writtenInRows } from './input-rows.tsx';
+import { type InputField, OUTPUT_KINDS, referenceOf, type SavedSkill } from './saved-skill.ts';
 
 /** Saves a skill, or changes one. `reference`: that one; null: a new one. */
 export function Editor({ reference }: { readonly reference: string | null }): VNode {
@@ -32,183 +38,130 @@ export function Editor({ reference }: { readonly reference: string | null }): VN
   );
 }
 
-const NEW: InputField = { name: '', description: '', type: 'string', required: false, default: null, choices: [] };
+type Target = SavedSkill['output_target'];
 
+const NO_TARGET: Target = { kind: 'channel', target: '' };
+
+/** Holds what somebody has changed, and sends no more than that: all else of the document stays as it is. */
 function Form({ edited: { base, anew } }: { readonly edited: Edited<SavedSkill> }): VNode {
   const { value: skill, tag } = base;
   const { error, isBusy, attempt } = useAttempt();
   const form = useRef<HTMLFormElement>(null);
+  const [typed, setTyped] = useState<Readonly<Record<string, string>>>({});
   const [inputs, setInputs] = useState<readonly InputField[]>(skill?.input_schema ?? []);
-  const save = async (form: FormData): Promise<void> => {
-    const said = (name: string): string => String(form.get(name) ?? '').trim();
+  const [target, setTarget] = useState<Target>(skill?.output_target ?? NO_TARGET);
+  useFirstWrong(error, form);
+  const wrong = wrongFields(error);
+  const groups = FIELD_GROUPS.map(({ title, fields }) => ({
+    title,
+    fields: fields.filter(({ isGranted }) => isGranted !== true || isAdministrator()),
+  }));
+  const fields = groups.flatMap((group) => group.fields);
+  const before = ({ key, kind }: DocumentField): string => (skill === null ? '' : textOf(kind, skill[key]));
+  const textIn = (field: DocumentField): string => typed[field.key] ?? before(field);
+  const changed = fields.filter((field) => textIn(field) !== before(field));
+  const isSame = (now: unknown, then: unknown): boolean => JSON.stringify(now) === JSON.stringify(then);
+  const save = async (): Promise<void> => {
     const content = {
-      description: said('description'),
-      system_prompt: said('system_prompt'),
-      tags: listed(said('tags')),
-      tools: listed(said('tools')),
-      output_target: { kind: said('output'), target: said('target') },
-      input_schema: inputs,
+      ...Object.fromEntries(changed.map((field) => [field.key, valueOf(field.kind, textIn(field))])),
+      ...(isSame(inputs, skill?.input_schema ?? []) ? {} : { input_schema: inputs }),
+      ...(isSame(target, skill?.output_target ?? NO_TARGET) ? {} : { output_target: target }),
     };
-    const text = JSON.stringify(withoutShortenedTarget(content, skill));
-    const saved =
-      skill === null
-        ? await change<SavedSkill>('POST', '/api/saved', { name: said('name'), text })
+    const isAsItWas = skill !== null && Object.keys(content).length === 0;
+    const text = JSON.stringify(content);
+    const saved = isAsItWas
+      ? skill
+      : skill === null
+        ? await change<SavedSkill>('POST', '/api/saved', { name: (typed['name'] ?? '').trim(), text })
         : await change<SavedSkill>('PATCH', `/api/saved/${encodeURIComponent(referenceOf(skill))}`, { text }, tag);
     if (saved !== null) goTo(address('saved/skill', referenceOf(saved)));
   };
+  const written = (): readonly Written[] => [
+    ...changed.map((field) => ({ field: field.label, text: textIn(field) })),
+    ...(isSame(target, skill?.output_target ?? NO_TARGET)
+      ? []
+      : [{ field: 'Its result goes to', text: `${target.kind} ${target.target}` }]),
+    ...writtenInRows(inputs, skill?.input_schema ?? []),
+  ];
+  const isPlaced = isAllPlaced(
+    wrong,
+    [...fields.map(({ key }) => key), ...OWN_FIELDS].map((key) => [key]),
+  );
   return (
     <form
       ref={form}
       class="inputs"
+      noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        const form = new FormData(event.currentTarget);
-        void attempt(() => save(form));
+        void attempt(save);
       }}
     >
-      {skill === null && (
-        <p>
-          <label for="name">Name</label>
-          <input id="name" name="name" required aria-describedby="about-name" />
-          <span id="about-name" class="muted">
-            Lower-case letters, digits, - and _
-          </span>
+      {groups.map(({ title, fields: some }) => (
+        <section key={title}>
+          {title !== '' && <h2>{title}</h2>}
+          {some.map((field) => (
+            <Field key={field.key} id={`field-${field.key}`} label={field.label} about={field.about} problem={problemAt(wrong, field.key)}>
+              {(box) => (
+                <FieldBox field={field} box={box} text={textIn(field)} set={(text) => setTyped((all) => ({ ...all, [field.key]: text }))} />
+              )}
+            </Field>
+          ))}
+          {title === '' && (
+            <>
+              <TargetField target={target} problem={problemAt(wrong, 'output_target')} set={setTarget} />
+              <InputRows inputs={inputs} wrong={wrong} set={setInputs} />
+            </>
+          )}
+        </section>
+      ))}
+      {skill !== null && (
+        <p class="muted">
+          Who sees and runs it, its timetable, its webhook and what replaces it stay as they are: its page decides about them.
         </p>
       )}
-      <p>
-        <label for="description">What it does</label>
-        <input id="description" name="description" defaultValue={skill?.description ?? ''} />
-        <span class="muted">In one line, for people who choose it</span>
-      </p>
-      <p>
-        <label for="system_prompt">Instructions</label>
-        <textarea id="system_prompt" name="system_prompt" rows={8} required defaultValue={skill?.system_prompt ?? ''} />
-        <span class="muted">What the model is told</span>
-      </p>
-      <p>
-        <label for="tags">Tags</label>
-        <input id="tags" name="tags" defaultValue={skill?.tags.join(', ') ?? ''} />
-        <span class="muted">Separated by commas</span>
-      </p>
-      <p>
-        <label for="tools">Tools</label>
-        <input id="tools" name="tools" defaultValue={skill?.tools.join(', ') ?? ''} />
-        <span class="muted">As extension/tool, separated by commas</span>
-      </p>
-      <p>
-        <label for="output">Its result goes to</label>
-        <select id="output" name="output">
-          {OUTPUT_KINDS.map(([kind, words]) => (
-            <option key={kind} value={kind} selected={kind === skill?.output_target.kind}>
-              {words}
-            </option>
-          ))}
-        </select>
-        <input name="target" aria-label="Target" placeholder="the default one" defaultValue={skill?.output_target.target ?? ''} />
-      </p>
-      <h2>Inputs</h2>
-      {inputs.map((input, at) => (
-        <InputRow
-          key={at}
-          input={input}
-          number={at + 1}
-          set={(changed) => setInputs(inputs.flatMap((each, index) => (index === at ? (changed === null ? [] : [changed]) : [each])))}
-        />
-      ))}
-      <Refused error={error} takeTheirs={() => void attempt(() => anew(form.current === null ? [] : writtenIn(form.current)))} />
+      {!isPlaced && <Refused error={error} takeTheirs={() => void attempt(() => anew(written()))} />}
       <div class="row">
-        <button type="button" onClick={() => setInputs([...inputs, NEW])}>
-          Add an input
-        </button>
         <button type="submit" class="main" disabled={isBusy}>
           Save
         </button>
+        <span role="status" class="bad">
+          {isPlaced && 'It was not saved: look at the fields that are marked.'}
+        </span>
       </div>
     </form>
   );
 }
 
-interface InputRowProps {
-  readonly input: InputField;
-  readonly number: number;
-  /** null: without it. */
-  set(input: InputField | null): void;
+interface TargetFieldProps {
+  readonly target: Target;
+  readonly problem: string | null;
+  set(target: Target): void;
 }
 
-function InputRow({ input, number, set }: InputRowProps): VNode {
-  const label = (what: string): string => `${what} of input ${number}`;
+/** The server shows no more than the beginning of the address of a webhook: one that nobody changes is not sent back. */
+function TargetField({ target, problem, set }: TargetFieldProps): VNode {
   return (
-    <div class="row" role="group" aria-label={`Input ${number}`}>
-      <input
-        value={input.name}
-        required
-        placeholder="name"
-        aria-label={label('Name')}
-        onInput={({ currentTarget }) => set({ ...input, name: currentTarget.value })}
-      />
-      <select
-        value={input.type}
-        aria-label={label('Type')}
-        onChange={({ currentTarget }) => set({ ...input, type: currentTarget.value as InputField['type'] })}
+    <>
+      <Field id="field-output" label="Its result goes to" problem={null}>
+        {(box) => (
+          <select {...box} value={target.kind} onChange={({ currentTarget }) => set({ ...target, kind: currentTarget.value })}>
+            {OUTPUT_KINDS.map(([kind, words]) => (
+              <option key={kind} value={kind}>
+                {words}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field
+        id="field-target"
+        label="Target"
+        about="Such as pager:ada, or an https address; empty: the chat that is open"
+        problem={problem}
       >
-        {INPUT_TYPES.map((type) => (
-          <option key={type}>{type}</option>
-        ))}
-      </select>
-      <input
-        value={input.description}
-        placeholder="what it is"
-        aria-label={label('Description')}
-        onInput={({ currentTarget }) => set({ ...input, description: currentTarget.value })}
-      />
-      <input
-        value={input.choices.join(', ')}
-        placeholder="choices"
-        aria-label={label('Choices')}
-        onChange={({ currentTarget }) => set({ ...input, choices: listed(currentTarget.value) })}
-      />
-      <input
-        value={input.default ?? ''}
-        placeholder="default"
-        aria-label={label('Default')}
-        onInput={({ currentTarget: { value } }) => set({ ...input, default: value === '' ? null : value })}
-      />
-      <label>
-        <input
-          type="checkbox"
-          checked={input.required}
-          onChange={({ currentTarget }) => set({ ...input, required: currentTarget.checked })}
-        />{' '}
-        needed
-      </label>
-      <button type="button" class="quiet" aria-label={`Remove input ${number}`} onClick={() => set(null)}>
-        Remove
-      </button>
-    </div>
+        {(box) => <input {...box} value={target.target} onInput={({ currentTarget }) => set({ ...target, target: currentTarget.value })} />}
+      </Field>
+    </>
   );
-}
-
-/** What was written over what the form began with, by the labels of its fields, and what was chosen. */
-function writtenIn(form: HTMLFormElement): readonly Written[] {
-  const boxes = form.querySelectorAll<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>(
-    'input:not([type=checkbox]), textarea, select',
-  );
-  return [...boxes].flatMap((box) => {
-    if ('defaultValue' in box && box.value === box.defaultValue) return [];
-    return [{ field: box.labels?.[0]?.textContent ?? box.ariaLabel ?? box.name, text: box.value }];
-  });
-}
-
-/** The server shows no more than the beginning of the address of a webhook: what nobody changed is not sent back. */
-function withoutShortenedTarget<T extends { readonly output_target: SavedSkill['output_target'] }>(content: T, skill: SavedSkill | null) {
-  const { output_target: target, ...rest } = content;
-  const isSame = skill !== null && target.kind === skill.output_target.kind && target.target === skill.output_target.target;
-  return isSame ? rest : content;
-}
-
-function listed(text: string): readonly string[] {
-  return text
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
 }

@@ -1,6 +1,9 @@
 import type { VNode } from 'preact';
+import { useRef } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
+import { type BoxAttributes, Field } from '../parts/field.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { isAllPlaced, problemAt, useFirstWrong, wrongFields } from '../parts/wrong-fields.ts';
 import type { InputField } from './saved-skill.ts';
 
 interface InputFormProps {
@@ -12,6 +15,8 @@ interface InputFormProps {
 /** A form for the inputs of a saved skill. What the server refuses stays in it, each error beside its field. */
 export function InputForm({ fields, run }: InputFormProps): VNode {
   const { error, isBusy, attempt } = useAttempt();
+  const form = useRef<HTMLFormElement>(null);
+  useFirstWrong(error, form);
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget as HTMLFormElement);
@@ -22,12 +27,15 @@ export function InputForm({ fields, run }: InputFormProps): VNode {
     });
     void attempt(() => run(Object.fromEntries(inputs)));
   };
-  const problems = new Map(fields.map(({ name }) => [name, error === null ? null : problemOf(name, error.message)]));
-  const isPlaced = [...problems.values()].some((problem) => problem !== null);
+  const wrong = wrongFields(error);
+  const isPlaced = isAllPlaced(
+    wrong,
+    fields.map(({ name }) => [name]),
+  );
   return (
-    <form class="inputs" noValidate onSubmit={submit}>
+    <form ref={form} class="inputs" noValidate onSubmit={submit}>
       {fields.map((field) => (
-        <FieldView key={field.name} field={field} problem={problems.get(field.name) ?? null} />
+        <FieldView key={field.name} field={field} problem={problemAt(wrong, field.name)} />
       ))}
       {!isPlaced && <Problem error={error} />}
       <div class="row">
@@ -42,50 +50,36 @@ export function InputForm({ fields, run }: InputFormProps): VNode {
   );
 }
 
-/** What the server says of one input, of all that it refuses. */
-function problemOf(name: string, message: string): string | null {
-  const [, missing = ''] = /(?:^|; )((?:'\w+'(?:, )?)+) (?:is|are) missing/u.exec(message) ?? [];
-  if (missing.split(', ').includes(`'${name}'`)) return 'is missing';
-  const [, problem = null] =
-    new RegExp(`(?:^|; )input '${name}': (.*?)(?=; input '\\w+': |; there is no input |$)`, 'u').exec(message) ?? [];
-  return problem;
-}
-
 function FieldView({ field, problem }: { readonly field: InputField; readonly problem: string | null }): VNode {
   const { name, description, required, default: preset, choices } = field;
-  const shared = { id: `input-${name}`, name, 'aria-invalid': problem !== null, 'aria-describedby': `about-${name}` } as const;
+  const label = (
+    <>
+      {name}
+      {required && <span class="muted"> (required)</span>}
+    </>
+  );
   return (
-    <p>
-      <label for={shared.id}>
-        {name}
-        {required && <span class="muted"> (required)</span>}
-      </label>
-      {choices.length > 0 ? (
-        <select {...shared} required={required}>
-          {(!required || preset === null) && <option value="" />}
-          {choices.map((choice) => (
-            <option key={choice} selected={choice === preset}>
-              {choice}
-            </option>
-          ))}
-        </select>
-      ) : (
-        <Box shared={shared} field={field} />
-      )}
-      <span id={`about-${name}`} class="muted">
-        {problem !== null && (
-          <strong class="bad">
-            {name} {problem}{' '}
-          </strong>
-        )}
-        {description}
-      </span>
-    </p>
+    <Field id={`input-${name}`} label={label} about={description} problem={problem === null ? null : `${name} ${problem}`}>
+      {(attributes) => {
+        const shared = { ...attributes, name };
+        if (choices.length === 0) return <Box shared={shared} field={field} />;
+        return (
+          <select {...shared} required={required}>
+            {(!required || preset === null) && <option value="" />}
+            {choices.map((choice) => (
+              <option key={choice} selected={choice === preset}>
+                {choice}
+              </option>
+            ))}
+          </select>
+        );
+      }}
+    </Field>
   );
 }
 
 interface BoxProps {
-  readonly shared: { readonly id: string; readonly name: string; readonly 'aria-invalid': boolean; readonly 'aria-describedby': string };
+  readonly shared: BoxAttributes & { readonly name: string };
   readonly field: InputField;
 }
 

@@ -14,7 +14,7 @@ interface Lane {
 
 /** How many runs have a slot or wait for one, lane by lane. */
 export function Lanes(): VNode {
-  const [loaded, again] = useLoaded<readonly Lane[]>('/api/runs/lanes', never);
+  const [loaded, again] = useLoaded<readonly Lane[]>('/api/lanes', never);
   useOften(again, true);
   const { value } = loaded.value;
   if (value === null) return <Awaited of={loaded.value} />;

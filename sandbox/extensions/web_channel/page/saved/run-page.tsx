@@ -7,6 +7,7 @@ import { Problem } from '../parts/problem.tsx';
 import { address, followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import { never, useLoaded } from '../server/loaded.ts';
+import { threadLink } from '../work/thread-link.ts';
 import { Timeline } from '../work/timeline.tsx';
 import { hasEnded, type Run } from './saved-skill.ts';
 
@@ -27,6 +28,7 @@ export function RunPage({ id }: { readonly id: string }): VNode {
     await ask('POST', `${path}/cancel`).catch((error: unknown) => setError(error as ApiError));
     again();
   };
+  const conversation = run.started_at === null ? null : threadLink(run.thread, run.user);
   const took = run.started_at === null ? null : (run.ended_at ?? Date.now()) - run.started_at;
   return (
     <main class="view">
@@ -53,6 +55,14 @@ export function RunPage({ id }: { readonly id: string }): VNode {
       </div>
       <Problem error={error} />
       {run.error !== null && <p role="alert">{run.error.message}</p>}
+      {run.delivery === 'failed' && <p role="alert">Its result was not delivered: {run.delivery_error}</p>}
+      {conversation !== null && (
+        <p>
+          <a href={conversation.href} onClick={followLink}>
+            {conversation.text}
+          </a>
+        </p>
+      )}
       {run.output !== null && <Markdown text={run.output} />}
       {(run.steps > 0 || hasEnded(run)) && (
         <section>

@@ -80,6 +80,7 @@ export function SavedPage({ reference }: { readonly reference: string }): VNode 
       {skill.output_target.kind === 'webui_only' && <LatestResult runs={list} />}
       <h2>Runs</h2>
       <RunTable runs={list} />
+      <Section title="History">{() => <History skill={skill} />}</Section>
       {isMine && (
         <>
           <Section title="Who runs it, and when">{() => <Governance {...parts} />}</Section>
@@ -101,6 +102,23 @@ function Timetable({ skill: { schedule, time_zone: zone, next_runs: next } }: { 
       Timetable: <code>{schedule}</code> {zone}
       {next.length > 0 && <span class="muted"> — next {next.map((at) => new Date(at).toLocaleString()).join('; ')}</span>}
     </p>
+  );
+}
+
+/** Its versions, the newest first. */
+function History({ skill: { versions, pinned_version_id: pinned } }: { readonly skill: WholeSavedSkill }): VNode {
+  return (
+    <Table label="History" columns={['Version', 'Number', 'Saved', 'By', 'For others']}>
+      {versions.map(({ id, number, version, created_at: at, authored_by: by }) => (
+        <tr key={id}>
+          <td>{version}</td>
+          <td>{number}</td>
+          <td>{new Date(at).toLocaleString()}</td>
+          <td>{by ?? 'Pith'}</td>
+          <td>{id === pinned && 'pinned'}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

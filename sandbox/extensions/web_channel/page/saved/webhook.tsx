@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { confirmed } from '../parts/confirm.tsx';
@@ -10,21 +10,28 @@ import { Table } from '../parts/table.tsx';
 import { curlExample } from './curl-example.ts';
 import type { OfSavedSkill } from './governance.tsx';
 
-interface Opened {
+interface WebhookAccess {
   readonly address: string;
   readonly signing_key: string;
 }
 
-interface Admitted {
+interface AllowedAddresses {
   readonly admits: 'all' | readonly { readonly range: string; readonly first: string; readonly last: string }[];
 }
 
 /** How other systems run a saved skill: its address and key, shown once, from where requests may come, and an example of one. */
 export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
   const { error, isBusy, attempt } = useAttempt(loading[1]);
-  const [opened, setOpened] = useState<Opened | null>(null);
+  const [opened, setOpened] = useState<WebhookAccess | null>(null);
+  const begin = useRef<HTMLButtonElement>(null);
+  const isClosed = useRef(false);
+  useEffect(() => {
+    if (!isClosed.current || isBusy || begin.current === null) return;
+    isClosed.current = false;
+    begin.current.focus(); // the button that removed it is gone
+  }, [skill.webhook_enabled, isBusy]);
   const act = (work: () => Promise<unknown>) => (): void => void attempt(work);
-  const open = (place: string) => async (): Promise<void> => setOpened(await change<Opened>('POST', `/webhook${place}`));
+  const open = (place: string) => async (): Promise<void> => setOpened(await change<WebhookAccess>('POST', `/webhook${place}`));
   const sure = async (question: string, work: () => Promise<unknown>): Promise<unknown> =>
     (await confirmed(question)) ? work() : undefined;
   if (!skill.webhook_enabled)
@@ -32,7 +39,7 @@ export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
       <>
         <Problem error={error} />
         <p>No other system runs it yet.</p>
-        <button type="button" disabled={isBusy} onClick={act(open(''))}>
+        <button ref={begin} type="button" disabled={isBusy} onClick={act(open(''))}>
           Make a webhook
         </button>
       </>
@@ -40,6 +47,7 @@ export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
   const close = async (): Promise<void> => {
     await change('DELETE', '/webhook');
     setOpened(null);
+    isClosed.current = true;
   };
   const isSigned = skill.webhook_signature_required;
   return (
@@ -83,13 +91,15 @@ export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
 }
 
 /** Where the settings name no public address, that of this page. */
-function addressOf({ address }: Opened): string {
+function addressOf({ address }: WebhookAccess): string {
   return new URL(address, location.origin).href;
 }
 
-function ShownOnce({ opened }: { readonly opened: Opened }): VNode {
+function ShownOnce({ opened }: { readonly opened: WebhookAccess }): VNode {
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => section.current?.focus(), [opened]);
   return (
-    <section class="secret" aria-label="Shown only now">
+    <section ref={section} class="secret" aria-label="Shown only now" tabIndex={-1}>
       <p class="warn">The address and the key are secrets, and shown only now.</p>
       <dl>
         <dt>Address</dt>
@@ -111,9 +121,9 @@ function AllowList({ change, loading }: Omit<OfSavedSkill, 'skill'>): VNode {
   const [typed, setTyped] = useState<string | null>(null);
   const { base, written, anew } = useEdited(loading, typed !== null);
   const text = typed ?? base.value?.webhook_ip_allowlist ?? '';
-  const [admitted, setAdmitted] = useState<Admitted['admits'] | null>(null);
+  const [admitted, setAdmitted] = useState<AllowedAddresses['admits'] | null>(null);
   const lines = text.split(/[\n,]/u).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
-  const send = (more: object) => change<Admitted>('PUT', '/webhook/addresses', { range: lines, ...more }, base.tag);
+  const send = (more: object) => change<AllowedAddresses>('PUT', '/webhook/addresses', { range: lines, ...more }, base.tag);
   const check = async (): Promise<void> => setAdmitted((await send({ check: true }))?.admits ?? null);
   const show = async (load: () => Promise<void>): Promise<void> => {
     await load();

@@ -1,3 +1,4 @@
+import type { Cure } from './cure.ts';
 import { connection, eventsIn } from './events.ts';
 import { pageValue, person } from './session.ts';
 
@@ -5,14 +6,14 @@ import { pageValue, person } from './session.ts';
 interface TurnEvent {
   readonly type: string;
   readonly reason?: string;
-  readonly error?: Pick<Said, 'code' | 'message'> & { readonly cure?: string | null };
+  readonly error?: Pick<RefusedAnswer, 'code' | 'message'>;
 }
 
-interface Said {
+interface RefusedAnswer {
   readonly status: number;
   readonly code: string;
   readonly message: string;
-  readonly cure: string | null;
+  readonly cure: Cure | null;
   /** All that was answered. */
   readonly answer: Readonly<Record<string, unknown>>;
 }
@@ -21,10 +22,10 @@ interface Said {
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
-  readonly cure: string | null;
-  readonly answer: Said['answer'];
+  readonly cure: Cure | null;
+  readonly answer: RefusedAnswer['answer'];
 
-  constructor({ status, code, message, cure, answer }: Said) {
+  constructor({ status, code, message, cure, answer }: RefusedAnswer) {
     super(message);
     this.status = status;
     this.code = code;
@@ -52,14 +53,14 @@ async function isBegun({ body: stream }: Response): Promise<void> {
     const end = type === 'turn' ? (data['event'] as TurnEvent) : null;
     if (end?.type !== 'turn-end') continue;
     if (end.reason === 'done') return; // there was nothing to go on with
-    const { code, message, cure = null } = end.error ?? { code: 'aborted', message: 'It was stopped before it began' };
-    throw failed({ status: 409, code, message, cure });
+    const { code, message } = end.error ?? { code: 'aborted', message: 'It was stopped before it began' };
+    throw failed({ status: 409, code, message, cure: null }); // the message ends with the cure
   }
   const message = 'The connection ended before the message was taken';
-  throw failed({ status: 0, code: 'unreachable', message, cure: 'send it again: it is taken once' });
+  throw failed({ status: 0, code: 'unreachable', message, cure: { text: 'send it again: it is taken once' } });
 }
 
-interface Asked {
+interface PageRequest {
   readonly method: Method;
   readonly path: string;
   readonly body?: unknown;
@@ -72,7 +73,7 @@ interface Asked {
  * What `take` reads of the answer; rejects with `ApiError`, whatever fails. What was asked over a connection that is lost is asked again: by
  * its key the server does it once.
  */
-async function answered<T>(asked: Asked, take: (answer: Response) => Promise<T>): Promise<T> {
+async function answered<T>(asked: PageRequest, take: (answer: Response) => Promise<T>): Promise<T> {
   const request = requestOf(asked);
   for (;;) {
     const lost = await connection();
@@ -85,13 +86,18 @@ async function answered<T>(asked: Asked, take: (answer: Response) => Promise<T>)
       if (error instanceof ApiError) throw error;
       if (lost.aborted && asked.signal?.aborted !== true) continue;
       if (error instanceof TypeError || signal.aborted)
-        throw failed({ status: 0, code: 'unreachable', message: 'Pith does not answer', cure: 'start it with: pith serve' });
+        throw failed({
+          status: 0,
+          code: 'unreachable',
+          message: 'Pith does not answer',
+          cure: { text: 'start it', command: 'pith serve' },
+        });
       throw failed({ status: 0, code: 'failed', message: error instanceof Error ? error.message : String(error), cure: null });
     }
   }
 }
 
-function requestOf({ method, body, match = null, accept }: Asked): RequestInit {
+function requestOf({ method, body, match = null, accept }: PageRequest): RequestInit {
   const isFile = body instanceof Blob;
   // Most routes that delete take no body, and refuse one.
   const isSent = method !== 'GET' && (method !== 'DELETE' || body !== undefined);
@@ -117,15 +123,15 @@ async function valueOf<T>(answer: Response): Promise<T> {
 async function refusalOf(answer: Response): Promise<ApiError> {
   if (answer.status === 401) person.value = null;
   const said = await valueOf<Readonly<Record<string, unknown>>>(answer).catch(() => ({})); // of a proxy, perhaps
-  const error = answer.status === 412 ? CHANGED : ((said as { readonly error?: Partial<Said> }).error ?? {});
-  const { code = 'failed', message = answer.statusText, cure = null } = error;
+  const error = answer.status === 412 ? CHANGED : ((said as { readonly error?: Partial<RefusedAnswer> }).error ?? {});
+  const { code = 'failed', message = answer.statusText, cure = null } = error as Partial<RefusedAnswer>;
   return new ApiError({ status: answer.status, code, message, cure, answer: said });
 }
 
 const CHANGED = {
   code: 'write_conflict',
   message: 'Somebody else changed this since you opened it',
-  cure: 'look at what is there now, then do it again',
+  cure: { text: 'look at what is there now, then do it again' },
 };
 
 export const read = <T>(path: string): Promise<T> => ask<T>('GET', path);
@@ -142,7 +148,7 @@ export function readTagged<T>(path: string, signal?: AbortSignal): Promise<Tagge
 }
 
 /** An error that the server did not answer. */
-function failed(said: Omit<Said, 'answer'>): ApiError {
+function failed(said: Omit<RefusedAnswer, 'answer'>): ApiError {
   return new ApiError({ ...said, answer: {} });
 }
 

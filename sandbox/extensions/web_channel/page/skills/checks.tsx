@@ -9,7 +9,7 @@ import { useLoaded } from '../server/loaded.ts';
 import { Findings } from './findings.tsx';
 import { changesSkills, type Finding, type Skill } from './skill.ts';
 
-interface Linted {
+interface LintResult {
   readonly path: string;
   readonly valid: boolean;
   readonly diagnostics: readonly Finding[];
@@ -17,7 +17,7 @@ interface Linted {
 
 /** What lint says of a skill. */
 export function Advice({ skill: { source, id } }: { readonly skill: Skill }): VNode {
-  const [loaded] = useLoaded<readonly Linted[]>(`/api/skills/lint?skill=${encodeURIComponent(`${source}/${id}`)}`, changesSkills);
+  const [loaded] = useLoaded<readonly LintResult[]>(`/api/all-skills/lint?skill=${encodeURIComponent(`${source}/${id}`)}`, changesSkills);
   const { value } = loaded.value;
   const findings = value?.flatMap(({ diagnostics }) => diagnostics) ?? [];
   return (

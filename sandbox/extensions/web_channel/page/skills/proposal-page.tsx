@@ -8,7 +8,7 @@ import { Problem } from '../parts/problem.tsx';
 import { skillTokens } from '../parts/tokens.ts';
 import { followLink, goTo } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
-import { isWaiting, linesText, type ProposalReview } from './proposal.ts';
+import { isWaiting, linesText, type ProposalReview, type ProposalWarnings } from './proposal.ts';
 import { changesSkills } from './skill.ts';
 
 /** One proposal: why, what it changes side by side, what was measured, and the decision. */
@@ -60,7 +60,7 @@ export function ProposalPage({ id }: { readonly id: string }): VNode {
   );
 }
 
-function Facts({ review: { author, createdAt, version, tokens, lines, boundBy, sources, catalog } }: OfReview): VNode {
+function Facts({ review: { author, createdAt, version, tokens, lines, boundBy, sources, catalog } }: ReviewProps): VNode {
   const facts = [
     `proposed by ${author ?? 'somebody'}${createdAt === null ? '' : `, ${new Date(createdAt).toLocaleString()}`}`,
     version === undefined || version.to === null ? '' : `version ${version.from ?? '?'} → ${version.to}`,
@@ -81,11 +81,11 @@ function Facts({ review: { author, createdAt, version, tokens, lines, boundBy, s
   );
 }
 
-interface OfReview {
+interface ReviewProps {
   readonly review: ProposalReview;
 }
 
-function Warnings({ review }: OfReview): VNode {
+function Warnings({ review }: { readonly review: ProposalWarnings }): VNode {
   const { rewrite = false, merged = false, copy = false, warnings = [], conflicts = [], lint = [], addresses = [], tools = [] } = review;
   const said = [
     rewrite ? 'It rewrites the skill.' : '',
@@ -116,7 +116,7 @@ function Warnings({ review }: OfReview): VNode {
 }
 
 /** What the cases of the skill say of it before and after. */
-function Measured({ review: { id, evaluation, ...review }, again }: OfReview & { again(): void }): VNode | null {
+function Measured({ review: { id, evaluation, ...review }, again }: ReviewProps & { again(): void }): VNode | null {
   const { error, isBusy, attempt } = useAttempt();
   if (evaluation === undefined) return null;
   return (
@@ -154,7 +154,7 @@ const VERDICTS: ReadonlyMap<string, string> = new Map([
   ['worse', 'bad'],
 ]);
 
-interface DecisionProps extends OfReview {
+interface DecisionProps extends ReviewProps {
   readonly path: string;
   readonly view: { readonly current: HTMLElement | null };
   again(): void;
@@ -166,7 +166,8 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
   const [reason, setReason] = useState('');
   const [isDespite, setDespite] = useState(false);
   const isWorse = review.evaluation?.verdict === 'worse';
-  const canApprove = isWaiting(review) && review.digest !== undefined && (!isWorse || isDespite);
+  const isSerious = (review.scan ?? []).some(({ severity }) => severity === 'high');
+  const canApprove = isWaiting(review) && review.digest !== undefined && !isSerious && (!isWorse || isDespite);
   const canReject = isWaiting(review) || ['malformed', 'expired', 'superseded'].includes(review.status);
   const decide = async (what: 'approve' | 'reject', body: object): Promise<void> => {
     if (isBusy) return;
@@ -192,14 +193,20 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
   return (
     <section class="decide" aria-label="Decide">
       <Problem error={error} />
-      {isWaiting(review) && isWorse && (
+      {isWaiting(review) && isWorse && !isSerious && (
         <label>
           <input type="checkbox" checked={isDespite} onChange={({ currentTarget }) => setDespite(currentTarget.checked)} /> Although it
           breaks cases of the skill
         </label>
       )}
+      {isWaiting(review) && isSerious && (
+        <p class="bad">
+          The scan found something serious: it can only be approved in a terminal, with{' '}
+          <code>pith skills proposals approve {review.id}</code>
+        </p>
+      )}
       <div class="row">
-        {isWaiting(review) && (
+        {isWaiting(review) && !isSerious && (
           <button type="button" class="main" disabled={!canApprove || isBusy} onClick={approve}>
             Approve <kbd>y</kbd>
           </button>

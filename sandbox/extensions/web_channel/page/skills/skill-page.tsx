@@ -14,6 +14,7 @@ import { useLoaded } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
 import { Advice, Measured } from './checks.tsx';
 import { Explain } from './explain.tsx';
+import { CureView } from '../parts/cure.tsx';
 import { Findings } from './findings.tsx';
 import { History } from './history.tsx';
 import { Resources, useResource } from './resources.tsx';
@@ -26,13 +27,13 @@ interface WholeSkill extends Skill {
   readonly diagnostics: readonly Finding[];
 }
 
-type Shown = 'text' | 'source' | 'both';
+type SkillForm = 'text' | 'source' | 'both';
 
 /** One skill: its text beside its source, what is known of it, and what can be done with it. */
 export function SkillPage({ id }: { readonly id: string }): VNode {
   const path = `/api/skills/${encodeURIComponent(id)}`;
   const [loaded, again] = useLoaded<WholeSkill>(path, changesSkills);
-  const [shown, setShown] = useState<Shown>(() => (matchMedia('(min-width: 64rem)').matches ? 'both' : 'text'));
+  const [shown, setShown] = useState<SkillForm>(() => (matchMedia('(min-width: 64rem)').matches ? 'both' : 'text'));
   const skill = loaded.value.value;
   if (skill === null)
     return (
@@ -70,7 +71,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
       {skill.reason !== undefined && (
         <p class="warn">
           {skill.reason}
-          {skill.cure !== undefined && <span class="muted"> — {skill.cure}</span>}
+          <CureView cure={skill.cure} />
         </p>
       )}
       <Findings findings={skill.diagnostics} />
@@ -100,7 +101,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
   );
 }
 
-const NAMES: Readonly<Record<Shown, string>> = { text: 'Text', source: 'Source', both: 'Side by side' };
+const NAMES: Readonly<Record<SkillForm, string>> = { text: 'Text', source: 'Source', both: 'Side by side' };
 
 /** The whole file; where it cannot be read, what a model is given of it. */
 function Source({ path, body }: { readonly path: string; readonly body: string }): VNode {

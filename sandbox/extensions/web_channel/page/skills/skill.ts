@@ -1,3 +1,4 @@
+import type { Cure } from '../server/cure.ts';
 import type { SkillSize } from '../parts/tokens.ts';
 import { concerns } from '../server/loaded.ts';
 
@@ -10,14 +11,14 @@ export interface Skill extends SkillSize {
   readonly version?: string;
   readonly reason?: string;
   /** What a person does about its state. */
-  readonly cure?: string;
+  readonly cure?: Cure;
   readonly tags?: readonly string[];
 }
 
 export interface Finding {
   readonly severity: string;
   readonly message: string;
-  readonly cure?: string;
+  readonly cure?: Cure;
   readonly line?: number;
 }
 

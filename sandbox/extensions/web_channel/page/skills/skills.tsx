@@ -5,6 +5,7 @@ import type { ComponentType, VNode } from 'preact';
 import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { ForAdmins } from '../parts/for-admins.tsx';
+import { CureView } from '../parts/cure.tsx';
 import { Lazy } from '../parts/lazy.tsx';
 import { More } from '../parts/more.tsx';
 import { address, followLink, goTo, parts } from '../router.ts';
@@ -50,7 +51,7 @@ interface Counts {
   readonly tags: readonly Count[];
 }
 
-const COUNTS = '/api/skills/counts?all=true';
+const COUNTS = '/api/all-skills/counts?all=true';
 
 function SkillList(): VNode {
   const isAdmin = isAdministrator();
@@ -118,7 +119,7 @@ function SkillList(): VNode {
             {skill.reason !== undefined && (
               <p class="warn">
                 {skill.reason}
-                {skill.cure !== undefined && <span class="muted"> — {skill.cure}</span>}
+                <CureView cure={skill.cure} />
               </p>
             )}
           </li>

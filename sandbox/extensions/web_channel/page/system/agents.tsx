@@ -55,7 +55,7 @@ function Prompt({ id }: { readonly id: string }): VNode {
 }
 
 function PromptText({ id }: { readonly id: string }): VNode {
-  const [loaded] = useLoaded<{ readonly system: string }>(`/api/agents/${encodeURIComponent(id)}/prompt`, concerns('agent'));
+  const [loaded] = useLoaded<{ readonly system: string }>(`/api/agents/${encodeURIComponent(id)}/prompt?channel=web`, concerns('agent'));
   const { value } = loaded.value;
   return value === null ? <Awaited of={loaded.value} /> : <CodeBlock code={value.system} language="markdown" />;
 }

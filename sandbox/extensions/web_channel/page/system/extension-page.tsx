@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { change } from '../parts/confirm.tsx';
 import { Awaited } from '../parts/awaited.tsx';
+import { CureView } from '../parts/cure.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { followLink } from '../router.ts';
 import type { ApiError } from '../server/api.ts';
@@ -10,7 +11,7 @@ import { type Extension, toneOf } from './extension.ts';
 import { LogView } from './log-view.tsx';
 import { SettingsView } from './settings-view.tsx';
 
-interface Whole extends Extension {
+interface WholeExtension extends Extension {
   readonly asks: readonly { readonly ask: string; readonly withheld: boolean }[];
   readonly notes: readonly { readonly message: string }[];
 }
@@ -18,7 +19,7 @@ interface Whole extends Extension {
 /** One extension: its state with the cure, its settings and what the log has of it. */
 export function ExtensionPage({ id }: { readonly id: string }): VNode {
   const path = `/api/extensions/${encodeURIComponent(id)}`;
-  const [loaded, again] = useLoaded<Whole>(path, concerns('extension', id));
+  const [loaded, again] = useLoaded<WholeExtension>(path, concerns('extension', id));
   const error = useSignal<ApiError | null>(null);
   const act = async (what: string): Promise<void> => {
     error.value = null;
@@ -59,7 +60,7 @@ export function ExtensionPage({ id }: { readonly id: string }): VNode {
       {message !== undefined && (
         <p class="bad">
           {message}
-          {cure !== undefined && <span class="muted"> — {cure}</span>}
+          <CureView cure={cure} />
         </p>
       )}
       {notes.map(({ message: text }) => (

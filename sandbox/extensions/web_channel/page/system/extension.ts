@@ -1,3 +1,5 @@
+import type { Cure } from '../server/cure.ts';
+
 /** An extension as `GET /api/extensions` has it. */
 export interface Extension {
   readonly id: string;
@@ -7,7 +9,7 @@ export interface Extension {
   readonly version: string;
   readonly description: string;
   readonly message?: string;
-  readonly cure?: string;
+  readonly cure?: Cure;
   readonly provides: readonly string[];
   readonly depends_on: readonly string[];
   readonly optional_depends_on: readonly string[];

@@ -1,12 +1,13 @@
 import type { VNode } from 'preact';
 import { Awaited } from '../parts/awaited.tsx';
+import { CureView } from '../parts/cure.tsx';
+import type { Cure } from '../server/cure.ts';
 import { concerns, useLoaded } from '../server/loaded.ts';
-import { Cure } from './cure.tsx';
 
 interface Note {
   readonly severity: string;
   readonly message: string;
-  readonly cure?: string;
+  readonly cure?: Cure;
 }
 
 interface Part {
@@ -14,7 +15,7 @@ interface Part {
   readonly state: string;
   readonly degraded?: boolean;
   readonly message?: string;
-  readonly cure?: string;
+  readonly cure?: Cure;
   readonly notes: readonly Note[];
 }
 
@@ -56,13 +57,13 @@ export function Health(): VNode {
         {failed.map(({ id, message, cure }) => (
           <li key={id} class="bad">
             {id}: {message}
-            <Cure message={message ?? ''} cure={cure} done={again} />
+            <CureView cure={cure} done={again} />
           </li>
         ))}
         {notes.map(({ severity, message, cure }, at) => (
           <li key={at} class={severity === 'error' ? 'bad' : severity === 'warning' ? 'warn' : ''}>
             {message}
-            <Cure message={message} cure={cure} done={again} />
+            <CureView cure={cure} done={again} />
           </li>
         ))}
       </ul>

@@ -23,6 +23,12 @@ export function Models(): VNode {
           <code>{chosen.value.value.ref}</code> answers <span class="muted">({chosen.value.value.why})</span>
         </p>
       )}
+      {chosen.value.value?.ref.startsWith('offline/') === true && (
+        <p>
+          It shows what Pith does without a model, and answers nothing else. To connect one, run <code>npx pith setup</code> in a terminal
+          of this machine.
+        </p>
+      )}
       <p>
         <button type="button" onClick={again}>
           Ask the servers again

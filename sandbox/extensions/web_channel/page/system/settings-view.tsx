@@ -1,7 +1,10 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
+import { useRef } from 'preact/hooks';
 import { Refused, useEdited, WhatYouWrote } from '../parts/conflict.tsx';
 import { Awaited } from '../parts/awaited.tsx';
+import { type BoxAttributes, Field as FieldRow } from '../parts/field.tsx';
+import { isAllPlaced, problemAt, useFirstWrong, wrongFields } from '../parts/wrong-fields.ts';
 import { ApiError, ask } from '../server/api.ts';
 import { concerns, useLoaded } from '../server/loaded.ts';
 import { type Field, fieldsOf, jsonOf, type SettingsForm, textOf } from './settings-fields.ts';
@@ -19,6 +22,8 @@ export function SettingsView({ extension }: SettingsProps): VNode {
   const typed = useSignal<Readonly<Record<string, string>>>({});
   const error = useSignal<ApiError | null>(null);
   const said = useSignal('');
+  const box = useRef<HTMLFormElement>(null);
+  useFirstWrong(error.value, box);
   const { base, written: before, anew } = useEdited(loading, Object.keys(typed.value).length > 0);
   const form = base.value;
   if (form === null) return <Awaited of={base} />;
@@ -34,7 +39,7 @@ export function SettingsView({ extension }: SettingsProps): VNode {
     error.value = null;
     said.value = '';
     try {
-      const values = changed.map((field) => `${field.key}=${jsonIn(field, typed.value[field.key] ?? '', above)}`);
+      const values = changed.map((field) => `${field.key}=${jsonIn(field, typed.value[field.key] ?? '')}`);
       if (values.length === 0) return void (said.value = 'Nothing was changed.');
       const { written } = await ask<{ readonly written: string }>('PATCH', path, { values }, base.tag);
       await loading[1]();
@@ -45,21 +50,21 @@ export function SettingsView({ extension }: SettingsProps): VNode {
       error.value = wrong;
     }
   };
-  const message = error.value?.message ?? '';
-  const wrong = fields.filter(({ key }) => message.includes(`${above}${key}'`) || message.includes(`${above}${key}[`));
+  const wrong = wrongFields(error.value);
+  const pathOf = ({ key }: Field): readonly string[] => key.split('.');
   return (
-    <form class="inputs settings" onSubmit={(event) => void save(event)}>
+    <form ref={box} class="inputs settings" onSubmit={(event) => void save(event)}>
       {form.schema === null && <p class="muted">It runs in a process of its own: its settings are checked there when they are saved.</p>}
       {fields.map((field) => (
         <FieldView
           key={field.key}
           field={field}
           text={typed.value[field.key] ?? textOf(field, field.value)}
-          error={wrong.includes(field) ? message : ''}
+          problem={problemAt(wrong, ...pathOf(field))}
           set={(text) => (typed.value = { ...typed.value, [field.key]: text })}
         />
       ))}
-      {wrong.length === 0 && <Refused error={error.value} takeTheirs={() => void takeTheirs()} />}
+      {!isAllPlaced(wrong, fields.map(pathOf)) && <Refused error={error.value} takeTheirs={() => void takeTheirs()} />}
       <div class="row decide">
         <button type="submit" class="main">
           Save
@@ -71,48 +76,41 @@ export function SettingsView({ extension }: SettingsProps): VNode {
   );
 }
 
-function jsonIn(field: Field, text: string, above: string): string {
+function jsonIn(field: Field, text: string): string {
   try {
     return jsonOf(field, text);
   } catch {
-    const message = `'${above}${field.key}' must be JSON`; // the server would take it for a text
-    throw new ApiError({ status: 400, code: 'config_invalid', message, cure: null, answer: {} });
+    const message = 'must be JSON'; // the server would take it for a text
+    const problems = [{ path: field.key.split('.'), message }];
+    throw new ApiError({ status: 400, code: 'config_invalid', message, cure: null, answer: { error: { problems } } });
   }
 }
 
 interface FieldProps {
   readonly field: Field;
   readonly text: string;
-  /** Empty: nothing is wrong with it. */
-  readonly error: string;
+  /** null: nothing is wrong with it. */
+  readonly problem: string | null;
   set(text: string): void;
 }
 
-function FieldView({ field, text, error, set }: FieldProps): VNode {
+function FieldView({ field, text, problem, set }: FieldProps): VNode {
   const { key, description, where } = field;
-  const id = `setting-${key}`;
+  const about = (
+    <>
+      {description}
+      {where !== null && ` Set in ${where}.`}
+    </>
+  );
   return (
-    <p>
-      <label for={id}>
-        <code>{key}</code>
-      </label>
-      <Box field={field} text={text} set={set} shared={{ id, 'aria-invalid': error !== '', 'aria-describedby': `${id}-about` }} />
-      <span id={`${id}-about`} class="muted">
-        {error !== '' && (
-          <span role="alert">
-            {error}
-            <br />
-          </span>
-        )}
-        {description}
-        {where !== null && ` Set in ${where}.`}
-      </span>
-    </p>
+    <FieldRow id={`setting-${key}`} label={<code>{key}</code>} about={about} problem={problem}>
+      {(shared) => <Box field={field} text={text} set={set} shared={shared} />}
+    </FieldRow>
   );
 }
 
-interface BoxProps extends Omit<FieldProps, 'error'> {
-  readonly shared: { readonly id: string; readonly 'aria-invalid': boolean; readonly 'aria-describedby': string };
+interface BoxProps extends Omit<FieldProps, 'problem'> {
+  readonly shared: BoxAttributes;
 }
 
 function Box({ field, text, set, shared }: BoxProps): VNode {

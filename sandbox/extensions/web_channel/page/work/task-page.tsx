@@ -8,6 +8,7 @@ import { address, followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { mayAnswer } from '../server/session.ts';
+import { threadLink } from './thread-link.ts';
 import { Timeline } from './timeline.tsx';
 
 interface Task {
@@ -21,6 +22,7 @@ interface Task {
   readonly error: { readonly message: string } | null;
   readonly parent: string | null;
   readonly thread: string;
+  readonly user: string;
   readonly subtasks: readonly string[];
   readonly history: readonly { readonly at: number; readonly state: string; readonly note: string | null }[];
 }
@@ -47,7 +49,8 @@ export function TaskPage({ id }: { readonly id: string }): VNode {
     );
     again();
   };
-  const { state, goal, agent, note, question, result, subtasks, history, thread } = task;
+  const { state, goal, agent, note, question, result, subtasks, history, thread, user } = task;
+  const conversation = threadLink(thread, user);
   return (
     <main class="view">
       <p>
@@ -95,6 +98,13 @@ export function TaskPage({ id }: { readonly id: string }): VNode {
               <TaskLink id={each} text={each} />
             </span>
           ))}
+        </p>
+      )}
+      {conversation !== null && (
+        <p>
+          <a href={conversation.href} onClick={followLink}>
+            {conversation.text}
+          </a>
         </p>
       )}
       <h2>Timeline</h2>

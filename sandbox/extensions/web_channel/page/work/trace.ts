@@ -36,11 +36,11 @@ interface Call {
   readonly turns: readonly Turn[];
 }
 
-export type Kind = 'turn' | 'model' | 'tool' | 'waiting';
+export type BarKind = 'turn' | 'model' | 'tool' | 'waiting';
 
 /** One line of a timeline. */
 export interface Bar {
-  readonly kind: Kind;
+  readonly kind: BarKind;
   readonly name: string;
   /** How far below the outermost turn. */
   readonly depth: number;
@@ -54,7 +54,7 @@ export interface Bar {
 /** The turn and all below it, in the order in which it began. What has no times is left out. */
 export function barsOf(turn: Turn, depth = 0): readonly Bar[] {
   const { agentId: name, began, ended, state, inputTokens, outputTokens } = turn;
-  const note = `${state}, ${inputTokens} + ${outputTokens} tokens`;
+  const note = `${state}, ${inputTokens.toLocaleString()} tokens in, ${outputTokens.toLocaleString()} out`;
   const own: Bar = {
     kind: 'turn',
     name,
@@ -68,7 +68,7 @@ export function barsOf(turn: Turn, depth = 0): readonly Bar[] {
 }
 
 function barsOfStep({ step, model, began, ended, outputTokens, calls }: Step, depth: number): readonly Bar[] {
-  const note = outputTokens === null ? '' : `${outputTokens} tokens`;
+  const note = outputTokens === null ? '' : `${outputTokens.toLocaleString()} tokens`;
   const name = model === null ? `Step ${step + 1}` : `Step ${step + 1}: ${model}`;
   const answer: readonly Bar[] = began === null ? [] : [{ kind: 'model', name, depth, began, ended, note, failed: false }];
   return [...answer, ...calls.flatMap((call) => barsOfCall(call, depth + 1))];

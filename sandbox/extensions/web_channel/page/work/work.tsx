@@ -4,54 +4,26 @@ import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { address, followLink, parts } from '../router.ts';
+import type { SavedSkill } from '../saved/saved-skill.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import type { ServerEvent } from '../server/events.ts';
 import { concerns, together, useLoaded } from '../server/loaded.ts';
-import { placeOf } from '../things.ts';
+import {
+  type Ending,
+  type Job,
+  jobRow,
+  type Row,
+  type Run,
+  runRow,
+  savedScheduleRow,
+  type Schedule,
+  scheduleRow,
+  type Task,
+  taskRow,
+} from './rows.ts';
 import { TaskPage } from './task-page.tsx';
+import { logLink, threadLink } from './thread-link.ts';
 import { TimelinePage } from './timeline-page.tsx';
-
-interface Row {
-  readonly kind: string;
-  readonly id: string;
-  readonly what: string;
-  readonly state: string;
-  readonly at: number;
-  readonly href: string | null;
-  /** The request that ends it; null: it has ended. */
-  readonly end: { readonly method: 'POST' | 'DELETE'; readonly path: string } | null;
-}
-
-interface Task {
-  readonly id: string;
-  readonly state: string;
-  readonly goal: string;
-  readonly thread?: string;
-  readonly updatedAt?: number;
-  readonly startedAt?: number;
-}
-
-interface Run {
-  readonly id: string;
-  readonly skill: string;
-  readonly state: string;
-  readonly queued_at: number;
-  readonly ended_at: number | null;
-}
-
-interface Job {
-  readonly id: string;
-  readonly name: string;
-  readonly state: string;
-  readonly times: { readonly made: number };
-  readonly error: { readonly message: string } | null;
-}
-
-interface Schedule {
-  readonly schedule_id: string;
-  readonly message: string;
-  readonly next: string | null;
-}
 
 interface Question {
   readonly id: string;
@@ -67,7 +39,11 @@ const workOf =
     ofJobs(event) || (event.data['kind'] === 'thread' && String(event.data['id']).startsWith(`${kind}/`));
 const ofTasks = workOf('tasks');
 const ofRuns = workOf('runs');
-const ENDED = ['done', 'failed', 'cancelled', 'dead', 'ended'];
+/** Each run moves the next time. */
+const ofTimetables = (event: ServerEvent): boolean => ofJobs(event) || concerns('schedule')(event);
+/** Extensions whose work has lines of its own here: their jobs are the same things again. */
+const SHOWN_OTHERWISE = ['task_engine', 'saved_skills', 'scheduler'];
+const OTHER_JOBS = SHOWN_OTHERWISE.map((id) => `&without=${id}`).join('');
 
 /** What goes on, one task, or what a conversation did when. */
 export function Work(): VNode {
@@ -82,29 +58,35 @@ export function Work(): VNode {
 function Overview(): VNode {
   const [tasks, againTasks] = useLoaded<{ readonly tasks: readonly Task[] }>('/api/tasks?limit=100', ofTasks);
   const [runs, againRuns] = useLoaded<{ readonly runs: readonly Run[] }>('/api/runs?limit=100', ofRuns);
-  const [jobs, againJobs] = useLoaded<{ readonly jobs: readonly Job[] }>('/api/jobs?limit=100', ofJobs);
-  const [schedules, againSchedules] = useLoaded<readonly Schedule[]>('/api/schedules', concerns('schedule'));
-  const [questions] = useLoaded<{ readonly approvals: readonly Question[] }>('/api/approvals', concerns('approval'));
   const kind = useSignal('');
+  const ofKind = kind.value === 'job' ? '' : OTHER_JOBS;
+  const [jobs, againJobs] = useLoaded<{ readonly jobs: readonly Job[] }>(`/api/jobs?limit=100${ofKind}`, ofJobs);
+  const [schedules, againSchedules] = useLoaded<readonly Schedule[]>('/api/schedules', concerns('schedule'));
+  const [timetables, againTimetables] = useLoaded<{ readonly saved: readonly SavedSkill[] }>(
+    '/api/saved?scheduled=true&limit=100',
+    ofTimetables,
+  );
+  const [questions] = useLoaded<{ readonly approvals: readonly Question[] }>('/api/approvals', concerns('approval'));
   const isOpenOnly = useSignal(false);
   const error = useSignal<ApiError | null>(null);
   const again = (): void => {
-    for (const each of [againTasks, againRuns, againJobs, againSchedules]) each();
+    for (const each of [againTasks, againRuns, againJobs, againSchedules, againTimetables]) void each();
   };
   const rows = [
     ...(tasks.value.value?.tasks ?? []).map(taskRow),
     ...(runs.value.value?.runs ?? []).map(runRow),
     ...(jobs.value.value?.jobs ?? []).map(jobRow),
     ...(schedules.value.value ?? []).map(scheduleRow),
+    ...(timetables.value.value?.saved ?? []).map(savedScheduleRow),
   ]
     .filter((row) => (kind.value === '' || row.kind === kind.value) && (!isOpenOnly.value || row.end !== null))
     .toSorted((a, b) => b.at - a.at);
-  const end = async ({ method, path }: NonNullable<Row['end']>): Promise<void> => {
+  const end = async ({ method, path, body }: Ending): Promise<void> => {
     error.value = null;
-    await ask(method, path).catch((wrong: unknown) => (error.value = wrong as ApiError));
+    await ask(method, path, body).catch((wrong: unknown) => (error.value = wrong as ApiError));
     again();
   };
-  const awaited = together([tasks.value, runs.value, jobs.value, schedules.value, questions.value]);
+  const awaited = together([tasks.value, runs.value, jobs.value, schedules.value, timetables.value, questions.value]);
   const open = questions.value.value?.approvals ?? [];
   return (
     <main class="view">
@@ -146,9 +128,9 @@ function Overview(): VNode {
   );
 }
 
-function Rows({ rows, end }: { readonly rows: readonly Row[]; end(request: NonNullable<Row['end']>): void }): VNode {
+function Rows({ rows, end }: { readonly rows: readonly Row[]; end(request: Ending): void }): VNode {
   return (
-    <Table label="Work" columns={['Kind', 'What', 'State', 'When']} action="End it">
+    <Table label="Work" columns={['Kind', 'What', 'State', 'When', 'Who']} action="End it">
       {rows.map((row) => (
         <tr key={`${row.kind} ${row.id}`}>
           <td>{row.kind}</td>
@@ -160,9 +142,11 @@ function Rows({ rows, end }: { readonly rows: readonly Row[]; end(request: NonNu
                 {row.what}
               </a>
             )}
+            {row.why !== null && <Why row={row} why={row.why} />}
           </td>
-          <td class={row.state === 'dead' || row.state === 'failed' || row.state === 'error' ? 'bad' : ''}>{row.state}</td>
+          <td class={row.why === null || row.kind === 'schedule' ? '' : 'bad'}>{row.state}</td>
           <td>{row.at === 0 ? '' : new Date(row.at).toLocaleString()}</td>
+          <td>{row.who}</td>
           <td>
             {row.end !== null && (
               <button type="button" class="quiet" aria-label={`End ${row.what}`} onClick={() => row.end !== null && end(row.end)}>
@@ -176,35 +160,20 @@ function Rows({ rows, end }: { readonly rows: readonly Row[]; end(request: NonNu
   );
 }
 
-function cancelOf(kind: string, id: string): Row['end'] {
-  return { method: 'POST', path: `/api/${kind}/${encodeURIComponent(id)}/cancel` };
-}
-
-/** Work without a thread is a command in the background, of which its list says all. */
-function taskRow({ id, state, goal, thread, updatedAt, startedAt }: Task): Row {
-  const end = ENDED.includes(state) ? null : cancelOf('tasks', id);
-  const href = thread === undefined ? null : (placeOf({ kind: 'task', id })?.href ?? null);
-  return { kind: 'task', id, what: goal, state, at: updatedAt ?? startedAt ?? 0, href, end };
-}
-
-function runRow({ id, skill, state, queued_at: at, ended_at: ended }: Run): Row {
-  const end = ended === null ? cancelOf('runs', id) : null;
-  return { kind: 'run', id, what: skill, state, at, href: placeOf({ kind: 'run', id })?.href ?? null, end };
-}
-
-function jobRow({ id, name, state, times, error }: Job): Row {
-  const end = ENDED.includes(state) ? null : cancelOf('jobs', id);
-  return { kind: 'job', id, what: error === null ? name : `${name}: ${error.message}`, state, at: times.made, href: null, end };
-}
-
-function scheduleRow({ schedule_id: id, message, next }: Schedule): Row {
-  return {
-    kind: 'schedule',
-    id,
-    what: message,
-    state: next === null ? 'due' : 'waits',
-    at: next === null ? 0 : Date.parse(next),
-    href: null,
-    end: { method: 'DELETE', path: `/api/schedules/${encodeURIComponent(id)}` },
-  };
+/** Why something failed, and where its reader may read more. */
+function Why({ row: { what, who, thread, log }, why }: { readonly row: Row; readonly why: string }): VNode {
+  const more = thread === null ? logLink(log) : threadLink(thread, who);
+  return (
+    <div class="bad long">
+      {why}
+      {more !== null && (
+        <>
+          {' '}
+          <a href={more.href} onClick={followLink} aria-label={`${more.text} of ${what}`}>
+            {more.text}
+          </a>
+        </>
+      )}
+    </div>
+  );
 }
