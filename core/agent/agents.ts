@@ -28,6 +28,8 @@ export interface AgentsOptions extends Pick<
   mayChangePith?(userId: string): boolean;
   /** Awaited before each turn and each call by hand. What it rejects with ends the turn: the store may be damaged, or the disk full. */
   prepare?(): Promise<void>;
+  /** Told how each turn ended, whoever reads its events. */
+  ended?: Parameters<typeof createTurns>[2];
 }
 
 /** The agents of a kernel, and the one way to run them. */
@@ -78,7 +80,7 @@ export function createAgents(options: AgentsOptions): Agents {
     await options.prepare?.();
     return dependencies();
   };
-  const run = createTurns(prepared, host.secrets);
+  const run = createTurns(prepared, host.secrets, options.ended);
   const tools = createToolCaller(common);
   return {
     ...registry,

@@ -1,6 +1,6 @@
 import { isPlainMap } from '@pith/plain-data';
 import type { Conversations, JsonValue, Message } from '../contract/index.ts';
-import { attachmentsOf, isSummary, ownText, textOfAnswer } from './prompt/messages.ts';
+import { attachmentsOf, documentLabels, isSummary, ownText, textOfAnswer } from './prompt/messages.ts';
 import { coversOf, shownQuestion, startersOfPath, summaryOf, type Approval, type PersonApprovals } from './threads/approval.ts';
 import type { ThreadWork } from './threads/queue.ts';
 import { isSealed } from './threads/sealed-threads.ts';
@@ -77,11 +77,14 @@ function questionOf(asked: Approval, { offered }: Pick<PersonApprovals, 'offered
 type Shown = Awaited<ReturnType<Conversations['messages']>>[number];
 
 function shownMessage({ seq, turnId, message }: KeptMessage): Shown {
-  const nothing = { seq, turnId, text: '', attachments: [], calls: [], results: [] };
+  const nothing = { seq, turnId, text: '', attachments: [], documents: [], calls: [], results: [] };
   if (message === null) return { ...nothing, role: 'unreadable' };
   if (isSealed(message)) return { ...nothing, role: 'sealed' };
   if (isSummary(message)) return { ...nothing, role: 'summary', text: message.role === 'user' ? ownText(message) : textOfAnswer(message) };
-  if (message.role === 'user') return { ...nothing, role: 'user', text: ownText(message), attachments: attachmentsOf(message) };
+  if (message.role === 'user') {
+    const beside = { attachments: attachmentsOf(message), documents: documentLabels(message) };
+    return { ...nothing, role: 'user', text: ownText(message), ...beside };
+  }
   if (message.role === 'tool') return { ...nothing, role: 'tool', results: resultsOf(message) };
   if (message.role === 'system') return { ...nothing, role: 'summary', text: message.content };
   return { ...nothing, role: 'assistant', text: textOfAnswer(message), calls: callsOf(message) };

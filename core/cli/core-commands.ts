@@ -153,6 +153,12 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
     load: async () => (await import('./commands/threads.ts')).showThread,
   },
   {
+    path: 'threads usage',
+    description: 'Show the tokens that a conversation has used, and what they cost',
+    arguments: [ID('The thread')],
+    load: async () => (await import('./commands/threads.ts')).showUsage,
+  },
+  {
     path: 'threads rename',
     description: 'Give a conversation another title',
     arguments: [ID('The thread'), { name: 'title', description: 'The title', required: true, variadic: true }],

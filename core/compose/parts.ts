@@ -21,7 +21,7 @@ import { createDatabase, createKeyValue, createLeases, openStore, sqliteLeaseRow
 import { openPermissionsFile } from '../trust/index.ts';
 import { createFindings, loadNamedTools, toolNames } from './findings.ts';
 import { NewProblems } from './problems.ts';
-import { hostOptionsOf, sourceOf } from './sandbox-reading.ts';
+import { hostOptionsOf, settingsFor, sourceOf } from './sandbox-reading.ts';
 import {
   AGENTS,
   CLOCK,
@@ -185,6 +185,7 @@ function services(get: Get): Services {
     jobs: (declaration) => get(JOBS).of(declaration),
     agents: {
       list: async () => (await get(AGENTS).list()).flatMap(({ spec, state }) => (spec === null || state === 'failed' ? [] : [spec])),
+      defaultId: async () => settingsFor(get(SANDBOX).settings, get(HOST).agents.declared()).default_agent,
       find: async (id) => (await get(AGENTS).resolve(id)).spec,
       check: (agent) => get(AGENTS).check(agent),
       run: (request, signal) => get(AGENTS).run(request, signal),
@@ -253,6 +254,11 @@ function agents(get: Get): Agents {
     async prepare() {
       await made.refreshIfOlderThan(TURN_REFRESH_MS);
       await loadNamedTools(made, sandbox.settings, clock);
+    },
+    ended({ threadId, channelId }, { reason, error }) {
+      // Who finds a thread busy asks again, or is told.
+      if (reason === 'error' && error?.code !== 'thread_busy')
+        made.logger('turns').warn('a turn failed', { threadId, channelId, code: error?.code, reason: error?.message });
     },
     unreleased: (threadId, error) => made.logger('threads').warn(`thread '${threadId}' was not given back`, { error }),
   });

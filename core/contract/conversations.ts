@@ -4,15 +4,13 @@ import { defineInProcess, method } from './protocol.ts';
 /** `running`: in some process; `cut_off`: its process ended before its turn did, and `resume` goes on. */
 type State = 'idle' | 'running' | 'awaiting_approval' | 'cut_off';
 
-interface Conversation {
+interface Conversation extends Readonly<Record<'createdAt' | 'updatedAt', number>> {
   readonly id: string;
   /** The user of its first turn: whose it is. */
   readonly userId: string;
   readonly agentId: string;
   readonly title: string;
   readonly state: State;
-  readonly createdAt: number;
-  readonly updatedAt: number;
   readonly branchOf: string | null;
 }
 
@@ -25,6 +23,8 @@ interface ConversationMessage {
   /** What the person or the agent wrote, without what was put beside it. */
   readonly text: string;
   readonly attachments: readonly { readonly name: string; readonly mediaType: string | null }[];
+  /** What extensions put beside it whole, such as a skill, as people are told of it. */
+  readonly documents: readonly string[];
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: JsonValue }[];
   readonly results: readonly { readonly id: string; readonly name: string; readonly ok: boolean; readonly output: JsonValue }[];
 }

@@ -39,6 +39,8 @@ interface Database {
 export interface AgentsApi {
   /** Every declared agent that can run. */
   list(): Promise<readonly AgentSpec[]>;
+  /** The id of the agent that answers who names none, as the settings say; nothing may have that id. */
+  defaultId(): Promise<string>;
   /** The declared agent with that id. Rejects `agent_unknown` with the nearest names, `agent_failed` with the reason and the cure. */
   find(id: string): Promise<AgentSpec>;
   /** What prevents this agent from running (`error`), or what it lacks (`warning`), with the nearest names; empty when all is well. */

@@ -80,7 +80,7 @@ export interface TurnRequest {
   readonly parent?: TurnInfo;
   /** Continues the thread's unfinished turn instead of beginning one. */
   readonly resume?: boolean;
-  /** Identifies this turn in its thread: a repeated request continues it or repeats its answer. Tools pass the `idempotencyKey` of their call. */
+  /** Identifies this turn in its thread, as its id does: a repeated request continues it or repeats its answer. Tools pass the `idempotencyKey` of their call. */
   readonly key?: string;
   /** Identifies the message that caused it, for later work; absent: the parent's, else that of the requesting call, else a new one. */
   readonly correlationId?: string;

@@ -113,7 +113,7 @@ function methodsOf<T>(peer: Peer, prefix: string, names: readonly (keyof T & str
 
 function agentsOf(peer: Peer): HostAgents {
   return {
-    ...methodsOf<Omit<HostAgents, 'run'>>(peer, 'agents.', ['list', 'find', 'check']),
+    ...methodsOf<Omit<HostAgents, 'run'>>(peer, 'agents.', ['list', 'defaultId', 'find', 'check']),
     run: (request, signal) => peer.stream('agents.run', [request], signal) as AsyncIterable<TurnEvent>,
   };
 }

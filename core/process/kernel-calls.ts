@@ -88,6 +88,7 @@ export class KernelCalls {
     'events.handle': ([topic]) => this.#listen(givenText(topic, 'a topic')),
     'events.off': ([topic]) => this.#unlisten(givenText(topic, 'a topic')),
     'agents.list': () => this.options.context.agents.list(),
+    'agents.defaultId': () => this.options.context.agents.defaultId(),
     'agents.find': ([id]) => this.options.context.agents.find(givenText(id, 'an agent')),
     'agents.check': ([agent]) => this.options.context.agents.check(givenObject(agent, 'the agent') as unknown as AgentSpec),
     'agents.run': ([given], { signal, correlationId }) => {

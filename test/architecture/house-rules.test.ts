@@ -7,13 +7,14 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { settingsSchema } from '../../core/declarations/settings-schema.ts';
 import { manifestKeys } from './manifest-keys.ts';
-import { membersOf } from './skill-text.ts';
+import { interfacesIn, membersOf } from './skill-text.ts';
 import { filesBelow, codeOnly, places, read, ROOT, withoutComments } from './repository.ts';
 
 /** What runs in Node; the page runs in browsers. */
 const SOURCES = ['core', 'packages', 'sandbox/extensions']
   .flatMap((folder) => filesBelow(folder, '.ts'))
   .filter((file) => !file.startsWith('sandbox/extensions/web_channel/page/'));
+const PAGE = filesBelow('sandbox/extensions/web_channel/page', '.ts', '.tsx');
 const EXTENSIONS = readdirSync(path.join(ROOT, 'sandbox/extensions'));
 
 /** Where `pattern` occurs in code, outside of the files that may use it. */
@@ -152,6 +153,22 @@ describe('house rules', () => {
       'inMemory', // what a program asks for that holds a kernel: neither is a part
       'isGuest',
     ]);
+  });
+
+  it('an interface of the page has at most 14 members of its own: what is more is several concepts', () => {
+    const members = PAGE.flatMap((file) =>
+      interfacesIn(file).flatMap(({ name, members: own }) => (own.length > 14 ? [`${file}: ${name.text} has ${own.length}`] : [])),
+    );
+    expect(members).toEqual([]);
+  });
+
+  it('a type of what is served says what it is, and not only what happened to it', () => {
+    const served = ['http', 'rest_api', 'web_channel', 'program_turns', 'openai_api', 'ag_ui', 'mcp_server'];
+    const files = [...SOURCES, ...PAGE].filter((file) => served.includes(file.split('/')[2] ?? ''));
+    expect(files.length).toBeGreaterThan(100);
+    const says =
+      /^\s*(?:export )?(?:interface|type|class) (?:Taken|Held|Said|Given|Shown|Known|Found|Whole|Asked|Built|Placed|Posted|Served|Opened|Named)\b/gmu;
+    expect(files.flatMap((file) => places(file, codeOnly(read(file)), says))).toEqual([]);
   });
 
   it('core names no extension', () => {

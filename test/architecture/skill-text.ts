@@ -70,10 +70,11 @@ export function typeErrors(sources: ReadonlyMap<string, string>): readonly strin
 
 /** Names of an interface's members, from its source. */
 export function membersOf(file: string, name: string): readonly string[] {
-  const source = ts.createSourceFile(file, read(file), ts.ScriptTarget.ES2022);
-  const found = source.statements.find(
-    (statement): statement is ts.InterfaceDeclaration => ts.isInterfaceDeclaration(statement) && statement.name.text === name,
-  );
+  const found = interfacesIn(file).find((each) => each.name.text === name);
   if (found === undefined) throw new Error(`${file} has no interface '${name}'`);
   return found.members.map((member) => (member.name as ts.Identifier).text);
+}
+
+export function interfacesIn(file: string): readonly ts.InterfaceDeclaration[] {
+  return ts.createSourceFile(file, read(file), ts.ScriptTarget.ES2022).statements.filter(ts.isInterfaceDeclaration);
 }

@@ -24,10 +24,10 @@ interface Beside {
 
 /** The message that a user's turn begins with: documents, then turn parts, what the user attached, and the user's own text last. */
 export function userMessage(turnParts: readonly string[], text: string, { documents = [], attachments = [] }: Beside = {}): Message {
-  const whole = documents.map(({ key, digest, text: body }) => ({
+  const whole = documents.map(({ key, digest, text: body, label }) => ({
     type: 'text' as const,
     text: body,
-    providerOptions: { pith: { document: { key, digest } } },
+    providerOptions: { pith: { document: { key, digest, ...(label === undefined ? {} : { label }) } } },
   }));
   const said = (part: string) => ({ type: 'text' as const, text: part });
   return { role: 'user', content: [...whole, ...turnParts.map(said), ...attachments.flatMap(attachedParts), said(text)] };
@@ -164,6 +164,14 @@ export function attachmentsOf({ content }: UserMessage): readonly { readonly nam
     if (part.type === 'file') return [{ name: part.filename ?? '', mediaType: part.mediaType }];
     const name = /^<attachment name="([^"]*)">\n/u.exec(part.type === 'text' ? part.text : '')?.[1];
     return name === undefined ? [] : [{ name, mediaType: null }];
+  });
+}
+
+/** What was put beside it whole, as people are told of it. */
+export function documentLabels({ content }: UserMessage): readonly string[] {
+  return content.flatMap(({ providerOptions }) => {
+    const document = providerOptions?.['pith']?.['document'] as { readonly label?: unknown } | null | undefined;
+    return typeof document?.label === 'string' ? [document.label] : [];
   });
 }
 

@@ -187,7 +187,7 @@ export function createSqliteThreads(store: Store, clock: Clock, events: ThreadEv
     },
 
     async keyed(threadId, key) {
-      return withCalls(store.get(`${TURN} WHERE thread = ? AND key = ?`, threadId, key));
+      return withCalls(store.get(`${TURN} WHERE thread = ? AND (key = ? OR turns.id = ?)`, threadId, key, key));
     },
 
     async usage(threadId, since = 0) {

@@ -118,7 +118,7 @@ export interface Threads {
   unfinished(threadId: string): Promise<Unfinished | null>;
   /** The turn of the thread's newest message, or null. */
   last(threadId: string): Promise<TurnRecord | null>;
-  /** The thread's turn of this name and its calls, ended or not, or null. */
+  /** The thread's turn of this key or id and its calls, ended or not, or null. */
   keyed(threadId: string, key: string): Promise<Unfinished | null>;
   /** What its turns, or those that began at `since` or later, and those that they called have used, by the model that answered; null: not known, for turns of a Pith that did not note it. */
   usage(threadId: string, since?: number): Promise<readonly (Usage & { readonly model: string | null })[]>;

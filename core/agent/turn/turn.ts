@@ -24,13 +24,17 @@ interface Shared {
   readonly tree: CallTree;
 }
 
-type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;
+export type TurnEndEvent = Extract<TurnEvent, { type: 'turn-end' }>;
 
 /**
  * The one way to run an agent. `dependencies` are made, or looked at again, before each turn; what that rejects with ends the turn: the store
- * may be damaged, or the disk full. `secrets` are taken out of what is said of a failure: providers repeat keys there.
+ * may be damaged, or the disk full. `ended` is told of each end. `secrets` are taken out of what is said of a failure: providers repeat keys there.
  */
-export function createTurns(dependencies: () => Promise<TurnDependencies>, secrets: Pick<Cleaning, 'redactJson' | 'redactError'>): RunTurn {
+export function createTurns(
+  dependencies: () => Promise<TurnDependencies>,
+  secrets: Pick<Cleaning, 'redactJson' | 'redactError'>,
+  ended?: (request: OriginalRequest, end: TurnEndEvent) => void,
+): RunTurn {
   const shared: Shared = { notices: new NoticeSink(), tree: createCallTree() };
 
   /** From the request to the end, which comes when the thread has been given back. */
@@ -49,6 +53,7 @@ export function createTurns(dependencies: () => Promise<TurnDependencies>, secre
     }
     await thread?.leave();
     unseal?.();
+    ended?.(request, secrets.redactJson(end));
     yield end;
   }
 

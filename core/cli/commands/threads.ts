@@ -1,6 +1,6 @@
-import { type CommandInput, type CommandIO, type JsonValue, type Message, PithError } from '../../contract/index.ts';
+import { type CommandInput, type CommandIO, type Message, PithError } from '../../contract/index.ts';
 import { countOption } from '@pith/command-line';
-import { didYouMean, printable } from '@pith/plain-text';
+import { didYouMean, numberText, printable } from '@pith/plain-text';
 import { isSummary, ownText, sentHistory, type StoredMessage, textOfAnswer } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { costOf } from '../../models/index.ts';
@@ -29,10 +29,11 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
   const { thread, messages } = await loadThread(kernel, id, io);
   const last = countOption(input, 'last');
   const numbers = new Map(personsMessages(messages).map(({ seq }, at) => [seq, at + 1]));
-  const { isRunning = false, openTurn = null } = (await kernel.threads.inspect(id)) ?? {};
+  const open = (await kernel.threads.unfinished(id))?.turn;
+  const isRunning = open?.state === 'running';
   const isHeld = isRunning && (await kernel.conversations?.find(id))?.state === 'running';
   const unfinished = !isRunning ? {} : isHeld ? { running: answeredElsewhere(id) } : { unfinished: cutOff(id) };
-  const known = new Set(sentHistory(messages, (isRunning && openTurn) || undefined).map(({ seq }) => seq)); // what goes on has its message
+  const known = new Set(sentHistory(messages, isRunning ? open.id : undefined).map(({ seq }) => seq)); // what goes on has its message
   const shown = messages
     .map(({ seq, message }) => {
       const number = numbers.get(seq);
@@ -48,10 +49,7 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
     ...(effort === undefined ? {} : { effort }),
     ...unfinished,
     messages: shown,
-    usage: (await kernel.threads.usage(id)).map((used): JsonValue => {
-      const cost = used.model === null ? null : costOf(used, kernel.router.price(used.model));
-      return { ...used, ...(cost === null ? {} : { cost }) };
-    }),
+    usage: await usageOf(kernel, id),
   });
   const colour = colours(io);
   for (const { role, text, unanswered, number } of shown) {
@@ -59,6 +57,35 @@ export async function showThread(kernel: Kernel, input: CommandInput, io: Comman
     if (unanswered === true) io.print(colour.dim('(no answer: the model does not have this message)'));
   }
   for (const text of Object.values(unfinished)) io.print(colour.dim(text));
+}
+
+/** What its turns keep of it: no message is read. */
+export async function showUsage(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
+  const id = String(input.arguments['id']);
+  await checkKnown(kernel, id, io);
+  const { model = null, effort = null } = (await kernel.threads.last(id))?.policy ?? {};
+  const used = await usageOf(kernel, id);
+  io.json({ thread: id, model, effort, used });
+  printTable(
+    io,
+    used,
+    [
+      { title: 'MODEL', value: (each) => each.model ?? 'not known' },
+      { title: 'READ', value: ({ inputTokens }) => numberText(inputTokens) },
+      { title: 'WRITTEN', value: ({ outputTokens }) => numberText(outputTokens) },
+      { title: 'COST', value: ({ cost }) => (cost === undefined ? '' : `$${cost.toFixed(4)}`) },
+    ],
+    'No tokens were used yet',
+  );
+}
+
+/** By the model that answered. `cost`: dollars; absent where nothing says what the model costs. */
+async function usageOf(kernel: Kernel, id: string) {
+  const used = await kernel.threads.usage(id);
+  return used.map(({ model, inputTokens, outputTokens, ...more }) => {
+    const cost = model === null ? null : costOf({ inputTokens, outputTokens, ...more }, kernel.router.price(model));
+    return { model, inputTokens, outputTokens, ...more, ...(cost === null ? {} : { cost }) };
+  });
 }
 
 export async function compactThread(kernel: Kernel, input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<void> {

@@ -167,6 +167,7 @@ function agentsOf(runtime: Runtime, declaration: Declaration): ExtensionContext[
   const origin: TurnOrigin = { extensionId, agents: manifest?.permissions.agents ?? [] }; // a manifest holds no more than a person agreed to
   return {
     list: () => runOutside(() => agents.list()),
+    defaultId: () => runOutside(() => agents.defaultId()),
     find: (id) => runOutside(() => agents.find(id)),
     check: (agent) => runOutside(() => agents.check(agent)),
     run: (request, signal) => {

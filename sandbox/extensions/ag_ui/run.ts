@@ -38,17 +38,23 @@ export async function runAgent(request: RouteRequest, { turns, conversations, cl
   const first = await events.next(); // what cannot begin rejects here
   const threadId = first.done !== true && first.value.type === 'thread' ? first.value.threadId : newThreadId;
   const encoder = new TextEncoder();
+  const sent = (event: AGUIEvent) => encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
   async function* body(): AsyncGenerator<Uint8Array, void, undefined> {
-    const sent = (event: AGUIEvent) => encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
-    try {
-      for await (const event of withIdle(runEvents(input, threadId, { [Symbol.asyncIterator]: () => events }), clock, HEARTBEAT_MS))
-        yield event === 'idle' ? encoder.encode(HEARTBEAT) : sent(event);
-    } catch (error) {
-      if (!(error instanceof PithError) || signal.aborted) throw error;
-      yield sent({ type: EventType.RUN_ERROR, code: error.code, message: withCure(error.message, error.cure) });
-    }
+    for await (const event of withIdle(runEvents(input, threadId, { [Symbol.asyncIterator]: () => events }), clock, HEARTBEAT_MS))
+      yield event === 'idle' ? encoder.encode(HEARTBEAT) : sent(event);
   }
-  return { status: 200, headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' }, body: body() };
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' },
+    body: body(),
+    failed: (error) => sent({ type: EventType.RUN_ERROR, ...errorOf(error) }),
+  };
+}
+
+/** What a client reads of an error. */
+function errorOf(error: unknown): { readonly code: string; readonly message: string } {
+  if (error instanceof PithError) return { code: error.code, message: withCure(error.message, error.cure) };
+  return { code: 'internal', message: 'something went wrong; the log of Pith says what' };
 }
 
 /** Throws `not_allowed` where the token may not answer, and `approval_unknown` for a question of another thread or user. */

@@ -102,9 +102,9 @@ export class ChatStatus {
     const { threadId, begun } = conversation;
     if (!begun || this.#isRunning) return; // the end of the turn asks for it
     try {
-      const thread = fields(await query(await commands(), ['threads', 'show', threadId, '--last', '1'], this.#stop.signal));
+      const { used } = fields(await query(await commands(), ['threads', 'usage', threadId], this.#stop.signal));
       const isMeant = conversation.threadId === threadId && !this.#isRunning;
-      if (isMeant && Array.isArray(thread['usage'])) this.#usage.load(threadId, thread['usage'] as unknown as readonly ModelUse[]);
+      if (isMeant && Array.isArray(used)) this.#usage.load(threadId, used as unknown as readonly ModelUse[]);
     } catch {
       // a thread that is about to begin: its first turn reports its use
     }

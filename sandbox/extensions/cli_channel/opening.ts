@@ -128,7 +128,8 @@ export async function readThread(commands: readonly Command[], threadId: string,
 
 async function defaultAgent(context: ChatContext, commands: readonly Command[], signal: AbortSignal): Promise<string> {
   const agents = list(await query(commands, ['agents', 'list'], signal)).map(fields);
-  const chosen = agents.find((agent) => agent['default'] === true);
+  const defaultId = await context.agents.defaultId();
+  const chosen = agents.find((agent) => agent['id'] === defaultId);
   if (chosen === undefined) {
     const findings = list(fields(await query(commands, ['doctor', '--settings'], signal))['findings']).map(fields);
     const wrong = findings.find(({ code }) => code === 'agent_unknown');

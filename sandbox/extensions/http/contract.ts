@@ -77,6 +77,8 @@ export interface RouteAnswer {
   readonly json?: JsonValue;
   /** A stream is pulled as the client reads; `return` is called when the client leaves, its extension is reloaded or Pith stops. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
+  /** What a stream that throws ends with, so that the client learns of it; the listener writes the error to the log. Absent: the connection is cut. */
+  failed?(error: unknown): Uint8Array;
 }
 
 /** Answers requests. Publishes `provider.changed` when its routes change without a reload. */

@@ -37,7 +37,7 @@ function statusOf(code: string): number | null {
 }
 
 /** The answer of a refusal. */
-export interface Refused extends RouteAnswer {
+export interface RefusedAnswer extends RouteAnswer {
   readonly why: Refusal;
 }
 
@@ -46,7 +46,7 @@ export function failure(
   code: string,
   message: string,
   more: Pick<Refusal, 'cure' | 'problems'> & Pick<RouteAnswer, 'headers'> = {},
-): Refused {
+): RefusedAnswer {
   const { headers, ...details } = more;
   const { cure, ...rest } = details;
   const data = { ...rest, ...(cure === undefined ? {} : { cure: { ...cureParts(cure) } }) };
@@ -59,7 +59,7 @@ export function failure(
 }
 
 /** In the words of its route. */
-export function inWordsOf({ refused }: Pick<Route, 'refused'>, { why, ...answer }: Refused): RouteAnswer {
+export function inWordsOf({ refused }: Pick<Route, 'refused'>, { why, ...answer }: RefusedAnswer): RouteAnswer {
   return refused === undefined ? answer : { ...answer, json: refused(why) };
 }
 
@@ -72,7 +72,7 @@ export const INTERNAL = failure(500, 'internal', 'something went wrong; the log 
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
 
 /** What a client may know of an error; null: nothing. */
-export function failureOf(error: unknown): Refused | null {
+export function failureOf(error: unknown): RefusedAnswer | null {
   const code = codeOf(error, '');
   if (FULL.has(code)) return failure(422, 'disk_full', 'the disk is full', { cure: 'free some space and try again' });
   const found = error instanceof PithError ? statusOf(code) : null;

@@ -8,7 +8,7 @@ import type { Config } from './config.ts';
 import type { RouteAnswer } from './contract.ts';
 import { INTERNAL } from './failures.ts';
 import { limitHeaders } from './header-deadlines.ts';
-import type { Requests, Taken } from './requests.ts';
+import type { Requests, RequestOwners } from './requests.ts';
 import { SAFE_HEADERS } from './safety.ts';
 
 export interface ListenerOptions {
@@ -28,11 +28,11 @@ const STALLED_MS = 120_000;
 
 /** How often tokens of open answers are looked at again: another process may have revoked one. */
 const LOOK_MS = 5_000;
-const NOBODY: Taken = { extensionId: null, credentialId: null };
+const NOBODY: RequestOwners = { extensionId: null, route: null, credentialId: null };
 
 /** Accepts requests, and ends them. */
 export class Listener {
-  readonly #open = new Map<AbortController, Taken>();
+  readonly #open = new Map<AbortController, RequestOwners>();
 
   constructor(private readonly options: ListenerOptions) {}
 
@@ -99,17 +99,23 @@ export class Listener {
       const answer = await this.options.requests.answer(incoming, leaving.signal, (by) => {
         if (!outgoing.closed) this.#open.set(leaving, by);
       });
-      await this.#send(incoming, outgoing, answer, leaving.signal);
+      await this.#send(incoming, outgoing, answer, leaving);
     } catch (error) {
-      if (!leaving.signal.aborted) this.options.logger.error('an answer was not sent', { reason: messageOf(error) });
+      if (!leaving.signal.aborted) this.#report('an answer was not sent', error, leaving);
       if (outgoing.headersSent) outgoing.destroy(); // the client sees that it is cut off
-      else await this.#send(incoming, outgoing, INTERNAL, leaving.signal);
+      else await this.#send(incoming, outgoing, INTERNAL, leaving);
     }
     if (!incoming.complete && !incoming.destroyed) dropRest(incoming, this.options.clock);
   }
 
+  #report(what: string, error: unknown, leaving: AbortController): void {
+    const { extensionId, route } = this.#open.get(leaving) ?? NOBODY;
+    this.options.logger.error(what, { extension: extensionId ?? 'http', route, reason: messageOf(error) });
+  }
+
   /** Throws for an answer that cannot be sent, before anything of it is. */
-  async #send(incoming: IncomingMessage, outgoing: ServerResponse, answer: RouteAnswer, signal: AbortSignal): Promise<void> {
+  async #send(incoming: IncomingMessage, outgoing: ServerResponse, answer: RouteAnswer, leaving: AbortController): Promise<void> {
+    const { signal } = leaving;
     const { status, headers: given = {}, json, body: other } = answer;
     const body = json === undefined ? other : JSON.stringify(json);
     const type = json === undefined ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8';
@@ -133,7 +139,14 @@ export class Listener {
     const parts = body[Symbol.asyncIterator]();
     outgoing.writeHead(status, headers);
     outgoing.flushHeaders();
-    if (incoming.method !== 'HEAD') await this.#stream(outgoing, parts, signal);
+    try {
+      if (incoming.method !== 'HEAD') await this.#stream(outgoing, parts, signal);
+    } catch (error) {
+      const end = signal.aborted ? undefined : answer.failed?.(error);
+      if (end === undefined) throw error;
+      this.#report('a stream failed', error, leaving);
+      outgoing.write(end);
+    }
     void Promise.resolve(parts.return?.()).catch(() => undefined); // what it throws while it ends concerns nobody
     if (signal.aborted) outgoing.destroy();
     else outgoing.end();

@@ -2,7 +2,7 @@ import { z } from 'pith';
 import { failure } from './failures.ts';
 import type { MinuteLimit } from './limits.ts';
 import { tooMany } from './requests.ts';
-import { type Entry, ownRoute } from './routing.ts';
+import { type RouteEntry, ownRoute } from './routing.ts';
 import type { OpenedSession, Tokens } from './tokens.ts';
 
 export interface OwnPorts {
@@ -15,7 +15,7 @@ export interface OwnPorts {
 }
 
 /** The routes of the listener itself: its health, and sessions for pages. */
-export function ownRoutes({ tokens, failures, cookieName, clock, instance }: OwnPorts): readonly Entry[] {
+export function ownRoutes({ tokens, failures, cookieName, clock, instance }: OwnPorts): readonly RouteEntry[] {
   const cookie = (value: string, seconds: number, isSecure: boolean): string =>
     `${cookieName}=${value}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}${isSecure ? '; Secure' : ''}`;
   const role = z.enum(['user', 'admin']);

@@ -1,13 +1,12 @@
-import { captureCommand } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
-import { type AgentSpec, CommandProvider, type ExtensionContext, PithError } from 'pith';
+import { type AgentSpec, type ExtensionContext, PithError } from 'pith';
 import type { Config } from './config.ts';
 import type { HttpUsers, Role } from './contract.ts';
 
-type Ports = Pick<ExtensionContext<Config>, 'agents' | 'find' | 'config'>;
+type Ports = Pick<ExtensionContext<Config>, 'agents' | 'config'>;
 
 /** Whom those who call over HTTP reach: administrators every agent, others those of the settings. */
-export function reachableAgents({ agents, find, config }: Ports): Pick<HttpUsers, 'agents' | 'agent'> {
+export function reachableAgents({ agents, config }: Ports): Pick<HttpUsers, 'agents' | 'agent'> {
   const isOpen = (role: Role): boolean => role === 'admin' || config.agents.includes('*');
   const reachable = async (role: Role): Promise<readonly AgentSpec[]> => {
     const all = await agents.list();
@@ -15,7 +14,7 @@ export function reachableAgents({ agents, find, config }: Ports): Pick<HttpUsers
   };
   /** Of two that can answer who names none, the default agent of the settings. */
   const firstOf = async (some: readonly AgentSpec[]): Promise<AgentSpec | undefined> => {
-    const chosen = some.length > 1 ? await defaultAgent(find) : undefined;
+    const chosen = some.length > 1 ? await agents.defaultId() : undefined;
     return some.find(({ id }) => id === chosen) ?? some[0];
   };
   return {
@@ -34,11 +33,4 @@ export function reachableAgents({ agents, find, config }: Ports): Pick<HttpUsers
       throw new PithError('agent_unknown', what, { cure });
     },
   };
-}
-
-async function defaultAgent(find: Ports['find']): Promise<string | undefined> {
-  const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-  if (kernel === undefined) return undefined;
-  const { values } = await captureCommand(kernel, 'agents list', {}, new AbortController().signal);
-  return ((values[0] ?? []) as readonly { readonly id: string; readonly default?: boolean }[]).find((each) => each.default === true)?.id;
 }

@@ -6,9 +6,9 @@ import { messageOf, type Clock, type Logger } from 'pith';
 import { hasBody, type Incoming, readBody } from './body.ts';
 import type { Config } from './config.ts';
 import type { Caller, Need, Route, RouteAnswer, RouteRequest } from './contract.ts';
-import { failure, failureOf, INTERNAL, inWordsOf, type Refused, UNKNOWN } from './failures.ts';
+import { failure, failureOf, INTERNAL, inWordsOf, type RefusedAnswer, UNKNOWN } from './failures.ts';
 import type { MinuteLimit } from './limits.ts';
-import { type Found, nameOf, readPath, type RouteTable, type Sender } from './routing.ts';
+import { type FoundRoute, nameOf, readPath, type RouteTable, type Sender } from './routing.ts';
 import { clientAddress, isNamedOrigin, isServed, networkOf, refusedSite } from './safety.ts';
 import type { Credential, Tokens } from './tokens.ts';
 
@@ -33,7 +33,7 @@ export interface Limits {
 }
 
 /** A request before anything of it is believed. */
-interface Arrival extends Omit<Sender, 'credential'> {
+interface UncheckedRequest extends Omit<Sender, 'credential'> {
   readonly method: string;
   readonly hostname: string;
   readonly host: string;
@@ -44,7 +44,7 @@ interface Arrival extends Omit<Sender, 'credential'> {
 }
 
 /** A request that may be answered. */
-interface Admitted {
+interface AdmittedRequest {
   readonly credential: Credential | null;
   readonly request: Omit<RouteRequest, 'caller'>;
 }
@@ -58,9 +58,10 @@ const MOST_KNOWN = 1000;
 /** Headers that carry a token or a session, which no extension needs. */
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'cookie', 'x-pith-page']);
 
-/** Who deals with a request: the extension that answers it, and the token or session that it was sent with. */
-export interface Taken {
+/** Who deals with a request: the extension that answers it by a route, and the token or session that it was sent with. */
+export interface RequestOwners {
   readonly extensionId: string | null;
+  readonly route: string | null;
   readonly credentialId: string | null;
 }
 
@@ -71,7 +72,7 @@ export class Requests {
   constructor(private readonly ports: RequestPorts) {}
 
   /** `taken`: called before the extension is asked. */
-  async answer(incoming: Incoming, signal: AbortSignal, taken: (by: Taken) => void): Promise<RouteAnswer> {
+  async answer(incoming: Incoming, signal: AbortSignal, taken: (by: RequestOwners) => void): Promise<RouteAnswer> {
     const arrival = arrivalOf(incoming, this.ports.config);
     const { origin } = arrival.headers;
     const answer = await this.#answer(incoming, arrival, signal, taken);
@@ -82,7 +83,12 @@ export class Requests {
     };
   }
 
-  async #answer(incoming: Incoming, arrival: Arrival, signal: AbortSignal, taken: (by: Taken) => void): Promise<RouteAnswer> {
+  async #answer(
+    incoming: Incoming,
+    arrival: UncheckedRequest,
+    signal: AbortSignal,
+    taken: (by: RequestOwners) => void,
+  ): Promise<RouteAnswer> {
     const { config, routes, limits } = this.ports;
     const { method, hostname, path, network } = arrival;
     const reached = incoming.socket.localAddress ?? '';
@@ -98,12 +104,17 @@ export class Requests {
     const admitted = await this.#admitted(incoming, arrival, found, signal);
     if ('status' in admitted) return inWordsOf(found.route, admitted);
     const { credential, request } = admitted;
-    taken({ extensionId: found.by.extensionId, credentialId: credential?.id ?? null });
+    taken({ extensionId: found.by.extensionId, route: nameOf(found.route), credentialId: credential?.id ?? null });
     return this.#ask(found, { ...request, caller: credential?.caller ?? null }, { ...arrival, credential });
   }
 
   /** Who sends it, and the request as its route states it; or why it is refused. */
-  async #admitted(incoming: Incoming, arrival: Arrival, found: Found, signal: AbortSignal): Promise<Admitted | Refused> {
+  async #admitted(
+    incoming: Incoming,
+    arrival: UncheckedRequest,
+    found: FoundRoute,
+    signal: AbortSignal,
+  ): Promise<AdmittedRequest | RefusedAnswer> {
     const { config } = this.ports;
     const { method, host, headers } = arrival;
     const { route } = found;
@@ -120,7 +131,7 @@ export class Requests {
   }
 
   /** Nothing answers this method, or this path. */
-  #unrouted({ method, headers }: Arrival, methods: readonly string[]): RouteAnswer {
+  #unrouted({ method, headers }: UncheckedRequest, methods: readonly string[]): RouteAnswer {
     if (methods.length === 0) return UNKNOWN;
     const { origin } = headers;
     if (method === 'OPTIONS' && origin !== undefined && isNamedOrigin(origin, this.ports.config.origins))
@@ -136,7 +147,7 @@ export class Requests {
   }
 
   /** null: there is no valid one. An answer: it may not even be looked at. */
-  async #credential({ headers, network }: Arrival, need: Need): Promise<Credential | Refused | null> {
+  async #credential({ headers, network }: UncheckedRequest, need: Need): Promise<Credential | RefusedAnswer | null> {
     const { tokens, cookieName, limits } = this.ports;
     const { authorization, cookie = '', 'x-pith-page': page } = headers;
     const token = authorization === undefined ? null : (/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '');
@@ -153,7 +164,7 @@ export class Requests {
     return found;
   }
 
-  #overUser(credential: Credential | null): Refused | null {
+  #overUser(credential: Credential | null): RefusedAnswer | null {
     if (credential === null) return null;
     const { perUser } = this.ports.limits;
     const { userId } = credential.caller;
@@ -165,10 +176,10 @@ export class Requests {
   /** The request as its route states it, or why it is not that. */
   async #read(
     incoming: Incoming,
-    arrival: Arrival,
-    { route, params }: Found,
+    arrival: UncheckedRequest,
+    { route, params }: FoundRoute,
     signal: AbortSignal,
-  ): Promise<Omit<RouteRequest, 'caller'> | Refused> {
+  ): Promise<Omit<RouteRequest, 'caller'> | RefusedAnswer> {
     const { headers, path, search, address } = arrival;
     const isSent = hasBody(incoming);
     const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
@@ -209,12 +220,12 @@ export class Requests {
     };
   }
 
-  async #ask(found: Found, request: RouteRequest, sender: Sender): Promise<RouteAnswer> {
+  async #ask(found: FoundRoute, request: RouteRequest, sender: Sender): Promise<RouteAnswer> {
     const answer = await this.#asked(found, request, sender);
     return answer.status < 400 || answer.json === undefined ? answer : { ...answer, json: this.ports.hide(answer.json) };
   }
 
-  async #asked({ by, route }: Found, request: RouteRequest, sender: Sender): Promise<RouteAnswer> {
+  async #asked({ by, route }: FoundRoute, request: RouteRequest, sender: Sender): Promise<RouteAnswer> {
     const { logger } = this.ports;
     try {
       return await underTraceparent(request.headers['traceparent'], () => by.answer(request, sender));
@@ -228,11 +239,11 @@ export class Requests {
   }
 }
 
-export function tooMany(seconds: number, why: string): Refused {
+export function tooMany(seconds: number, why: string): RefusedAnswer {
   return failure(429, 'limit_reached', why, { headers: { 'retry-after': String(seconds) } });
 }
 
-function arrivalOf({ method = 'GET', url = '', headers: given, socket }: Incoming, config: Config): Arrival {
+function arrivalOf({ method = 'GET', url = '', headers: given, socket }: Incoming, config: Config): UncheckedRequest {
   const headers = Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, typeof value === 'string' ? value : value.join(', ')]],
@@ -265,7 +276,7 @@ const OUTDATED = failure(401, 'token_outdated', 'whose token this is has become 
 const RANKS: Readonly<Record<Caller['may'], number>> = { chat: 0, approve: 1, admin: 2 };
 
 /** Why this caller may not call such a route; null: it may. */
-function refusal(need: Need, caller: Caller | null): Refused | null {
+function refusal(need: Need, caller: Caller | null): RefusedAnswer | null {
   if (need === 'public') return null;
   if (caller === null)
     return failure(401, 'token_needed', 'this needs a valid token', { cure: 'pith tokens new', headers: { 'www-authenticate': 'Bearer' } });
@@ -310,7 +321,7 @@ function queryOf(search: string): Readonly<Record<string, string | readonly stri
 }
 
 /** The value as its schema gives it, or the answer that says where it is wrong. */
-function checked(schema: Route['body'], value: unknown, what: 'body' | 'query'): { readonly value: unknown } | Refused {
+function checked(schema: Route['body'], value: unknown, what: 'body' | 'query'): { readonly value: unknown } | RefusedAnswer {
   if (schema === undefined) return { value };
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return { value: data };

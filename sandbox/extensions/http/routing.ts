@@ -19,7 +19,7 @@ export interface Sender {
   readonly isSecure: boolean;
 }
 
-export interface Entry {
+export interface RouteEntry {
   readonly route: Route;
   readonly segments: readonly Segment[];
   readonly by: Answerer;
@@ -28,7 +28,7 @@ export interface Entry {
 /** A literal, or the name of a parameter. */
 type Segment = { readonly literal: string } | { readonly name: string; readonly isRest: boolean };
 
-export interface Found {
+export interface FoundRoute {
   readonly route: Route;
   readonly params: Readonly<Record<string, string>>;
   readonly by: Answerer;
@@ -36,14 +36,14 @@ export interface Found {
 
 /** The routes of all providers, by method and path. */
 export class Routes {
-  readonly #entries: readonly Entry[];
+  readonly #entries: readonly RouteEntry[];
 
-  constructor(entries: readonly Entry[]) {
+  constructor(entries: readonly RouteEntry[]) {
     this.#entries = entries.toSorted(byPrecision);
   }
 
   /** The most literal route of this path; else the methods of those that fit, in the order of the alphabet. */
-  find(method: string, segments: readonly string[]): Found | readonly string[] {
+  find(method: string, segments: readonly string[]): FoundRoute | readonly string[] {
     const fitting = this.#entries.flatMap((entry) => {
       const params = paramsOf(entry.segments, segments);
       return params === null ? [] : [{ ...entry, params }];
@@ -62,7 +62,7 @@ export class RouteTable {
   #kept: { readonly providers: string; readonly routes: Promise<Routes> } | null = null;
 
   constructor(
-    private readonly own: readonly Entry[],
+    private readonly own: readonly RouteEntry[],
     private readonly providers: () => readonly Remote<RouteProvider>[],
     private readonly logger: Pick<Logger, 'warn'>,
   ) {}
@@ -94,7 +94,7 @@ export class RouteTable {
     return new Routes([...taken.values()]);
   }
 
-  async #entriesOf(provider: Remote<RouteProvider>): Promise<readonly Entry[] | null> {
+  async #entriesOf(provider: Remote<RouteProvider>): Promise<readonly RouteEntry[] | null> {
     const { extensionId } = provider;
     const by: Answerer = { extensionId, answer: (request) => provider.answer(request) };
     try {
@@ -106,7 +106,7 @@ export class RouteTable {
   }
 }
 
-export function ownRoute(route: Route, answer: Answerer['answer']): Entry {
+export function ownRoute(route: Route, answer: Answerer['answer']): RouteEntry {
   return { route, segments: segmentsOf(route.path), by: { extensionId: null, answer } };
 }
 
@@ -169,14 +169,14 @@ function paramsOf(pattern: readonly Segment[], segments: readonly string[]): Rea
 }
 
 /** Routes with the same shape fit the same paths. */
-function shapeOf({ route, segments }: Entry): string {
+function shapeOf({ route, segments }: RouteEntry): string {
   return `${route.method} ${segments.map((each) => ('literal' in each ? `/${each.literal}` : each.isRest ? '/{...}' : '/{}')).join('')}`;
 }
 
 const rankOf = (segment: Segment | undefined): number => (segment === undefined ? 3 : 'literal' in segment ? 0 : segment.isRest ? 2 : 1);
 
 /** Literals come before parameters, and these before the rest of a path, from the left. */
-function byPrecision(a: Entry, b: Entry): number {
+function byPrecision(a: RouteEntry, b: RouteEntry): number {
   for (let at = 0; at < Math.max(a.segments.length, b.segments.length); at += 1) {
     const difference = rankOf(a.segments[at]) - rankOf(b.segments[at]);
     if (difference !== 0) return difference;
@@ -184,7 +184,7 @@ function byPrecision(a: Entry, b: Entry): number {
   return 0;
 }
 
-function whyUnusable({ route, segments }: Entry): string | null {
+function whyUnusable({ route, segments }: RouteEntry): string | null {
   if (!route.path.startsWith('/')) return 'its path does not begin with a slash';
   const names = segments.flatMap((segment) => ('name' in segment ? [segment.name] : []));
   if (new Set(names).size < names.length) return 'two of its parameters have one name';

@@ -1,11 +1,10 @@
 import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
-import { CommandProvider, messageOf, PithError, type AgentSpec, type ExtensionContext } from 'pith';
-import { captureCommand } from '@pith/command-line';
+import { messageOf, PithError, type ExtensionContext } from 'pith';
 import { RecipeBook } from 'pith/recipes';
 import { SavedSkills } from 'pith/saved_skills';
 import { SkillLibrary, skillsChanged } from 'pith/skill_registry';
 import { promptOf, promptsOf } from './prompts.ts';
-import type { Served } from './served.ts';
+import type { ServedPerson } from './served.ts';
 import { SkillShelf } from './skill-shelf.ts';
 import { skillSource } from './skill-source.ts';
 import { toolsOf } from './tools.ts';
@@ -14,7 +13,7 @@ const INSTRUCTIONS =
   'Skills are instructions and knowledge for kinds of tasks: find one with list_skills, read it with read_skill, then follow it.';
 
 /** A server for one connection, or one request over HTTP. All that it offers is looked up when it is asked for. */
-export async function serverFor(context: ExtensionContext, served: Served): Promise<McpServer> {
+export async function serverFor(context: ExtensionContext, served: ServedPerson): Promise<McpServer> {
   const { McpServer, ProtocolError, ProtocolErrorCode } = await import('@modelcontextprotocol/server');
   const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   const agent = () => context.agents.find(served.agent.id); // what it may read and do may change while a client is connected
@@ -98,17 +97,6 @@ export function connectedClients(servers: () => Iterable<McpServer>): Clients {
     skillsChanged: () => each(({ server }) => server.sendResourceListChanged()),
     toolsChanged: () => each(({ server }) => server.sendToolListChanged()),
   };
-}
-
-/** The agent of a connection: the one that is named, or the default agent. */
-export async function agentFor(context: ExtensionContext, named: string | undefined, signal: AbortSignal): Promise<AgentSpec> {
-  if (named !== undefined) return context.agents.find(named);
-  const kernel = context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-  const listed = kernel === undefined ? [] : (await captureCommand(kernel, 'agents list', {}, signal)).values;
-  const agents = (listed[0] ?? []) as readonly { readonly id: string; readonly default?: boolean }[];
-  const chosen = agents.find((agent) => agent.default === true);
-  if (chosen === undefined) throw new PithError('agent_unknown', 'there is no default agent', { cure: 'name one with --agent' });
-  return context.agents.find(chosen.id);
 }
 
 /** Reports to a client that asked for it how far a call is. */

@@ -3,8 +3,8 @@ import { Readable, Writable } from 'node:stream';
 import { messageOf, PithError, type Command, type CommandIO, type ExtensionContext, type JsonValue } from 'pith';
 import { printableJson } from '@pith/plain-text';
 import type { McpServer } from '@modelcontextprotocol/server';
-import { agentFor, announce, connectedClients, serverFor } from './offer.ts';
-import type { Served } from './served.ts';
+import { announce, connectedClients, serverFor } from './offer.ts';
+import type { ServedPerson } from './served.ts';
 
 /** `pith mcp serve`: a client starts it, and talks with it over stdin and stdout until it closes stdin. */
 export function serveCommand(context: ExtensionContext<{ readonly agent?: string | undefined }>): Command {
@@ -26,7 +26,9 @@ export function serveCommand(context: ExtensionContext<{ readonly agent?: string
         io,
         {
           userId: io.userId,
-          agent: await agentFor(context, named === undefined ? context.config.agent : String(named), signal),
+          agent: await context.agents.find(
+            named === undefined ? (context.config.agent ?? (await context.agents.defaultId())) : String(named),
+          ),
           agents: () => context.agents.list(),
         },
         signal,
@@ -39,7 +41,7 @@ export function serveCommand(context: ExtensionContext<{ readonly agent?: string
   };
 }
 
-async function serve(context: ExtensionContext, io: CommandIO, served: Served, signal: AbortSignal): Promise<void> {
+async function serve(context: ExtensionContext, io: CommandIO, served: ServedPerson, signal: AbortSignal): Promise<void> {
   const bytes = io.shell?.piped?.bytes;
   if (bytes === undefined)
     throw new PithError('usage', 'an MCP client starts this command, and talks with it over stdin and stdout', {

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { PithError, z, type ExtensionContext } from 'pith';
 import type { SavedSkills } from 'pith/saved_skills';
-import type { Served } from './served.ts';
+import type { ServedPerson } from './served.ts';
 import type { SkillShelf } from './skill-shelf.ts';
 
 /** A tool as a client sees and calls it. */
@@ -21,7 +21,7 @@ export interface CallInfo {
 
 export interface ToolPorts {
   readonly context: ExtensionContext;
-  readonly served: Served;
+  readonly served: ServedPerson;
   /** null: there are no skills here. */
   readonly shelf: SkillShelf | null;
   readonly saved: SavedSkills | null;

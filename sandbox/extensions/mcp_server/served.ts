@@ -5,7 +5,7 @@ import type { ActingUser } from 'pith/saved_skills';
 export const CHANNEL = 'mcp';
 
 /** Whom a connection serves: whose skills, saved skills and conversations they are. */
-export interface Served extends ActingUser {
+export interface ServedPerson extends ActingUser {
   /** Its skills are offered, and it works on tasks. */
   readonly agent: AgentSpec;
   /** Those that this person reaches. */

@@ -18,7 +18,7 @@ interface Session {
 }
 
 /** What a client posts, besides the request itself. */
-export interface Posted {
+export interface PostedMessage {
   readonly person: Person;
   readonly body: unknown;
 }
@@ -33,7 +33,7 @@ export class Sessions {
     private readonly serverFor: (person: Person) => Promise<McpServer>,
   ) {}
 
-  async answer(request: Request, { person, body }: Posted): Promise<Response> {
+  async answer(request: Request, { person, body }: PostedMessage): Promise<Response> {
     const id = request.headers.get('mcp-session-id');
     if (id === null) return this.#begin(request, { person, body });
     const session = this.#open.get(id);
@@ -50,7 +50,7 @@ export class Sessions {
     await Promise.all([...this.#open.keys()].map((id) => this.#end(id)));
   }
 
-  async #begin(request: Request, { person, body }: Posted): Promise<Response> {
+  async #begin(request: Request, { person, body }: PostedMessage): Promise<Response> {
     const { WebStandardStreamableHTTPServerTransport } = await import('@modelcontextprotocol/server');
     const mcp = await this.serverFor(person);
     const transport = new WebStandardStreamableHTTPServerTransport({

@@ -25,7 +25,7 @@ const MIGRATIONS: readonly Migration[] = [
 
 const KEPT_MS = 30 * 24 * 3_600_000;
 
-interface Said {
+interface StoredResponse {
   readonly threadId: string;
   readonly body: JsonValue;
   /** Of the last message of its thread then; null: not known. */
@@ -33,7 +33,7 @@ interface Said {
 }
 
 /** A response that is kept. `isLast`: none of its thread came after it. */
-export interface KeptResponse extends Said {
+export interface KeptResponse extends StoredResponse {
   readonly isLast: boolean;
 }
 
@@ -48,7 +48,7 @@ export class KeptResponses {
     this.#tables = new Queries(migrated(database, 'openai_api', MIGRATIONS));
   }
 
-  async keep(id: string, { userId, threadId, body, seq }: Said & { readonly userId: string }): Promise<void> {
+  async keep(id: string, { userId, threadId, body, seq }: StoredResponse & { readonly userId: string }): Promise<void> {
     const at = this.clock.now();
     const row = { id, user_id: userId, thread_id: threadId, body: JSON.stringify(body), at, seq };
     await this.#tables.write((db) => [

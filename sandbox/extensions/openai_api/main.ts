@@ -7,10 +7,10 @@ import { ProgramTurns } from 'pith/program_turns';
 export default class OpenAiApi {
   readonly #requests = oncePromised(async () => {
     const { openAiRequests } = await import('./requests.ts');
-    const { clock, database, find, logger } = this.context;
+    const { clock, database, find } = this.context;
     const [turns, conversations] = [this.context.use(ProgramTurns), this.context.use(Conversations)];
     const users = this.context.use(HttpUsers);
-    return openAiRequests({ turns, users, conversations, clock, database, find, logger });
+    return openAiRequests({ turns, users, conversations, clock, database, find });
   });
 
   constructor(private readonly context: ExtensionContext) {

@@ -1,6 +1,6 @@
 import { ulid } from 'ulid';
 import { within, withIdle } from '@pith/promises';
-import { type ExtensionContext, type JsonValue, messageOf, type Remote } from 'pith';
+import { type ExtensionContext, type JsonValue, type Remote } from 'pith';
 import type { Caller, HttpUsers, RouteAnswer, RouteRequest } from 'pith/http';
 import type { ProgramEnd, ProgramTurns } from 'pith/program_turns';
 import { type AnswerPart, answerParts } from './answer-parts.ts';
@@ -13,7 +13,7 @@ import { responseEvents, threadOfItem } from './responses-answer.ts';
 import { readResponse } from './responses-request.ts';
 import { CHAT, FORGET_RESPONSE, MODEL, MODELS, RESPONSE, RESPONSES } from './routes.ts';
 
-interface Ports extends Pick<ExtensionContext, 'clock' | 'logger'>, BranchPorts {
+interface Ports extends Pick<ExtensionContext, 'clock'>, BranchPorts {
   readonly turns: Remote<ProgramTurns>;
   readonly users: Remote<HttpUsers>;
   readonly kept: KeptResponses;
@@ -144,12 +144,7 @@ interface BegunTurn {
 }
 
 /** Throws `ApiError` and what `ProgramTurns.run` throws. */
-async function begin(
-  request: KnownRequest,
-  { turns, clock, logger }: Ports,
-  asked: AskedTurn,
-  threadId: string | null,
-): Promise<BegunTurn> {
+async function begin(request: KnownRequest, { turns, clock }: Ports, asked: AskedTurn, threadId: string | null): Promise<BegunTurn> {
   const { agent, messages, tools, output } = asked;
   const wanted = { agent, messages, tools, output, by: request.caller, channelId: 'openai_api', threadId };
   const events = turns.run(wanted, request.signal)[Symbol.asyncIterator]();
@@ -159,14 +154,7 @@ async function begin(
   const first = rest.next();
   first.catch(() => undefined); // it is awaited again below
   const early = await (asked.stream ? within(clock, FIRST_MS, first) : first);
-  /** The client is told of some failures only that the log has them. */
-  const logged = (end: ProgramEnd): void => {
-    const { code, message: reason } = end.error ?? {};
-    if (end.reason === 'error' && apiErrorOfEnd(end).status === 500)
-      logger.error('a turn failed', { threadId: value.threadId, code, reason });
-  };
   if (early?.done === false && early.value.type === 'end' && early.value.reason === 'error') {
-    logged(early.value);
     await rest.return();
     throw apiErrorOfEnd(early.value);
   }
@@ -174,7 +162,7 @@ async function begin(
   async function* parts(): AsyncGenerator<AnswerPart, void, undefined> {
     try {
       for (let next = await first; !next.done; next = await rest.next()) {
-        if (next.value.type === 'end') logged((end = next.value));
+        if (next.value.type === 'end') end = next.value;
         yield next.value;
       }
     } finally {
@@ -197,40 +185,38 @@ const HEARTBEAT = new TextEncoder().encode(': still here\n\n');
 const HEARTBEAT_MS = 15_000;
 
 /** `named`: each event is sent with its type as its name. `keep`: awaited before an event is sent. */
-interface StreamForm extends Pick<Ports, 'clock' | 'logger'> {
+interface StreamForm extends Pick<Ports, 'clock'> {
   readonly named?: boolean;
   readonly last?: string;
   keep?(event: JsonEvent): Promise<void>;
 }
 
 function streamed(
-  { headers, threadId }: BegunTurn,
+  { headers }: Pick<BegunTurn, 'headers'>,
   events: AsyncIterable<JsonValue>,
-  { clock, logger, named = false, last = '', keep }: StreamForm,
+  { clock, named = false, last = '', keep }: StreamForm,
 ): RouteAnswer {
   const encoder = new TextEncoder();
+  const textOf = (event: JsonValue): string => {
+    const name = named ? `event: ${(event as JsonEvent).type}\n` : '';
+    return `${name}data: ${JSON.stringify(event)}\n\n`;
+  };
   async function* body(): AsyncGenerator<Uint8Array, void, undefined> {
-    const sent = (event: JsonValue) => {
-      const name = named ? `event: ${(event as JsonEvent).type}\n` : '';
-      return encoder.encode(`${name}data: ${JSON.stringify(event)}\n\n`);
-    };
-    try {
-      for await (const event of withIdle(events, clock, HEARTBEAT_MS)) {
-        if (event === 'idle') {
-          yield HEARTBEAT;
-          continue;
-        }
-        await keep?.(event as JsonEvent);
-        yield sent(event);
+    for await (const event of withIdle(events, clock, HEARTBEAT_MS)) {
+      if (event === 'idle') {
+        yield HEARTBEAT;
+        continue;
       }
-    } catch (error) {
-      const { status, body: failed } = apiErrorOf(error);
-      if (status === 500) logger.error('a stream broke off', { threadId, reason: messageOf(error) });
-      yield sent(named ? { ...failed, type: 'error' } : { error: failed });
+      await keep?.(event as JsonEvent);
+      yield encoder.encode(textOf(event));
     }
     if (last !== '') yield encoder.encode(last);
   }
   return {
+    failed(error) {
+      const { body: failed } = apiErrorOf(error);
+      return encoder.encode(`${textOf(named ? { ...failed, type: 'error' } : { error: failed })}${last}`);
+    },
     status: 200,
     headers: { ...headers, 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' },
     body: body(),

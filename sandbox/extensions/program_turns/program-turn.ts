@@ -15,14 +15,14 @@ import { valueCheck } from '@pith/tool-schemas';
 import { threadOfCall } from './call-ids.ts';
 import type { ProgramEnd, ProgramEvent, ProgramQuestion, ProgramRequest } from './contract.ts';
 import { OpenCalls } from './open-calls.ts';
-import { type SaidTurn, turnOf } from './said.ts';
+import { type TurnInput, turnOf } from './turn-input.ts';
 import { messageDigest, type WaitingTurn, WaitingTurns } from './waiting-turns.ts';
 
 export interface ProgramTurnPorts extends Pick<ExtensionContext, 'agents' | 'clock' | 'kv'> {
   readonly conversations: Remote<Conversations>;
 }
 
-type PreparedRequest = ProgramRequest & SaidTurn & { readonly spec: AgentSpec };
+type PreparedRequest = ProgramRequest & TurnInput & { readonly spec: AgentSpec };
 
 type Conversation = NonNullable<Awaited<ReturnType<Conversations['find']>>>;
 

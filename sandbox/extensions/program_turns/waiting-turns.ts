@@ -1,6 +1,6 @@
 import { canonicalJson, sha256 } from '@pith/plain-data';
 import { type ExtensionContext, z } from 'pith';
-import type { SaidTurn } from './said.ts';
+import type { TurnInput } from './turn-input.ts';
 
 const waitingTurn = z.object({
   /** Of the turn in its thread. */
@@ -31,6 +31,6 @@ export class WaitingTurns {
 
 const PREFIX = 'waiting/';
 
-export function messageDigest(message: SaidTurn['message']): string {
+export function messageDigest(message: TurnInput['message']): string {
   return sha256(canonicalJson(message));
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { CommandProvider, Permissions, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
+import { Permissions, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
 import { WorkProvider, type RunningWork } from './contract.ts';
-import { type ActingUser, AFTER, captureCommand, countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { type ActingUser, AFTER, countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
 import type { TaskService } from './task-service.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
 import { changeJson, taskIdFor, taskJson } from './view.ts';
@@ -10,7 +10,7 @@ import type { TaskChange } from './task-store.ts';
 const ID = { name: 'id', description: 'The task', required: true };
 const DEFAULT_LISTED = 20;
 
-type Ports = Pick<ExtensionContext, 'find' | 'use' | 'clock'>;
+type Ports = Pick<ExtensionContext, 'agents' | 'find' | 'use' | 'clock'>;
 
 /** `pith tasks …` and `/tasks …`: what a person does with tasks. They write; whoever serves sees it soon. */
 export function taskCommands(ports: Ports, service: TaskService): readonly Command[] {
@@ -88,9 +88,9 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
         { name: 'after', type: 'string', multiple: true, description: 'A task that must be done before' },
         { name: 'max-steps', type: 'number', description: 'At most this many model steps' },
       ],
-      async run({ arguments: { goal }, options }, io, signal) {
+      async run({ arguments: { goal }, options }, io) {
         const session = io.session;
-        const agentId = String(options['agent'] ?? session?.agentId ?? (await defaultAgent(ports, signal)));
+        const agentId = String(options['agent'] ?? session?.agentId ?? (await ports.agents.defaultId()));
         const wanted = {
           id: taskIdFor(randomUUID()),
           goal: (goal as readonly string[]).join(' '),
@@ -166,17 +166,6 @@ function whole(name: string, value: unknown, least = -100, most = 1000): number 
   const number = Number(value);
   if (Number.isSafeInteger(number) && number >= least && number <= most) return number;
   throw new PithError('usage', `wrong use of --${name}: it must be a whole number from ${least} to ${most}`);
-}
-
-async function defaultAgent(ports: Ports, signal: AbortSignal): Promise<string> {
-  for (const provider of ports.find(CommandProvider)) {
-    if (provider.extensionId !== 'kernel') continue;
-    const { values } = await captureCommand(provider, 'agents list', {}, signal);
-    const agents = (values[0] ?? []) as readonly { readonly id?: unknown; readonly default?: unknown }[];
-    const chosen = agents.find((agent) => agent.default === true);
-    if (typeof chosen?.id === 'string') return chosen.id;
-  }
-  throw new PithError('agent_unknown', 'there is no default agent', { cure: 'name one with --agent' });
 }
 
 /** One line a task, in columns. */

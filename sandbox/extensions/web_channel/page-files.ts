@@ -8,7 +8,7 @@ const FOLDER = 'page';
 const LIST = 'files.json';
 
 /** What the build says of the page: the names of its files have their digests in them. */
-interface Built {
+interface BuiltPage {
   readonly script: string;
   readonly style: string;
   readonly icon: string;
@@ -24,12 +24,12 @@ const TYPES: Readonly<Record<string, string>> = {
 /** The files of the page as the build made them. Only what the build lists is read. */
 export class PageFiles {
   readonly #folder: string;
-  readonly #built: Built;
+  readonly #built: BuiltPage;
   readonly #names: ReadonlySet<string>;
 
   constructor(folder = builtPage(path.dirname(fileURLToPath(import.meta.url)))) {
     this.#folder = folder;
-    this.#built = JSON.parse(readFileSync(path.join(folder, LIST), 'utf8')) as Built;
+    this.#built = JSON.parse(readFileSync(path.join(folder, LIST), 'utf8')) as BuiltPage;
     this.#names = new Set(this.#built.files);
   }
 

@@ -55,7 +55,7 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
       keyValue: () => kv,
       database: absent,
       jobs: absent,
-      agents: { list: absent, find: absent, check: absent, run: absent },
+      agents: { list: absent, defaultId: absent, find: absent, check: absent, run: absent },
     },
     tierOf: () => 'in_process',
   };

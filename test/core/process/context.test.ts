@@ -32,6 +32,17 @@ describe('the context of an extension in a separate process', () => {
     });
   });
 
+  it('the agent that answers who names none is the one of the settings, or of Pith where that one is not there', async () => {
+    const answers = async (settings: string, files: Readonly<Record<string, string>>) => {
+      const test = await mineWith(TOOL('return context.agents.defaultId();'), { files: { 'pith.yaml': settings, ...files } });
+      return call(test, 'act');
+    };
+    const ours = { 'agents/orchestrator/manifest.yaml': 'id: orchestrator\nagent: { uses_tools: [] }\n' };
+    expect(await answers('default_agent: asker\n', ours)).toEqual({ ok: true, output: 'asker' });
+    expect(await answers('default_agent: nobody\n', ours)).toEqual({ ok: true, output: 'orchestrator' });
+    expect(await answers('default_agent: nobody\n', {})).toEqual({ ok: true, output: 'nobody' });
+  });
+
   it('K61: only declared secrets reach the process, and the environment holds none', async () => {
     const body = TOOL(`let refused = ''; try { context.getSecret('OTHER_KEY'); } catch (error) { refused = error.code; }
       return { own: context.getSecret('OWN_KEY').length, refused, names: Object.keys(process.env).filter((name) => name.endsWith('_KEY')) };`);

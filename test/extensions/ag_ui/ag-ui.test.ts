@@ -149,6 +149,7 @@ describe('W23 AG-UI', () => {
     expect(await runOf(served, token, { messages: 'x' as never })).toMatchObject({ status: 400 });
     const failed = await runOf(served, token, { messages: [said('x')] });
     expect(failed.events.at(-1)).toMatchObject({ type: EventType.RUN_ERROR, code: 'model_failed' });
+    await until(async () => /ag_ui.*model_failed.*broken.*a turn failed/u.test(await served.log()));
     const ended: string[] = [];
     served.pith.kernel.events.handle('turn.ended', ({ reason }) => void ended.push(reason));
     const json = { threadId: 't', runId: 'r', state: {}, messages: [said('x')], tools: [], context: [], forwardedProps: {} };
@@ -168,5 +169,6 @@ describe('W23 AG-UI', () => {
     const result = { id: 'r', role: 'tool' as const, toolCallId: 'nothing-asked', content: 'x' };
     const { status, events } = await runOf(served, token, { threadId: snapshot?.pith.thread ?? '', messages: [result] });
     expect([status, events.at(-1)]).toMatchObject([200, { type: EventType.RUN_ERROR, code: 'usage' }]);
+    await until(async () => /POST \/ag-ui\/\{agent\}|a turn failed/u.test(await served.log()));
   });
 });

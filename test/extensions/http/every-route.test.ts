@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import { type Route, RouteProvider } from 'pith/http';
 import { describe, expect, it } from 'vitest';
 import { ownRoutes } from '../../../sandbox/extensions/http/own-routes.ts';
@@ -28,7 +30,27 @@ function shadowedNames(routes: readonly Route[]): readonly string[] {
   );
 }
 
+/** The addresses below `/api` that the page writes, each name and query in them left out. */
+function addressesOfPage(): readonly string[] {
+  const folder = 'sandbox/extensions/web_channel/page';
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\.tsx?$/u.test(file));
+  const texts = files.flatMap((file) => readFileSync(path.join(folder, file), 'utf8').match(/['`]\/api\/[^'`\n]*['`]/gu) ?? []);
+  const named = texts.map((text) => text.slice(1, -1).replaceAll(/\$\{[^}]*(?:\}|$)/gu, '{}'));
+  return [...new Set(named.map((text) => text.replace(/\?.*$/u, '').replace(/(?<!\/)\{\}$/u, '')))];
+}
+
 describe('every route of what ships', () => {
+  it('W10 has each address that the page asks', async () => {
+    const routes = await everyRoute(await servedKernel({ only: undefined as never, settings: MANY }));
+    const fits = (address: string, route: Route): boolean => {
+      const [asked, known] = [address.split('/'), route.path.split('/')];
+      return asked.length === known.length && asked.every((part, at) => part === '{}' || part === known[at] || known[at]?.startsWith('{'));
+    };
+    const asked = addressesOfPage();
+    expect(asked.length).toBeGreaterThan(40);
+    expect(asked.filter((address) => !routes.some((route) => fits(address, route)))).toEqual([]);
+  });
+
   it('W21 leaves every name to what has it: no other route answers in its place', async () => {
     const routes = await everyRoute(await servedKernel({ only: undefined as never, settings: MANY }));
     expect(shadowedNames(routes)).toEqual([]);

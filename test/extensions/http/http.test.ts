@@ -282,14 +282,14 @@ describe('the listener of pith serve', () => {
 
   describe('W1 streams', () => {
     /** Its stream says what it is at in the log of the test: a global that both know. */
-    const streams = (body: string) =>
+    const streams = (body: string, more = '') =>
       routesOf(
         'streams',
         `async routes() { return [{ method: 'GET', path: '/stream', need: 'public', summary: 'Stream' }]; }
   async answer({ signal }) {
     const said = (globalThis.streamsOfTest ??= []);
     signal.addEventListener('abort', () => said.push('left'));
-    return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: (async function* () { try { ${body} } finally { said.push('ended'); } })() };
+    return { status: 200, headers: { 'content-type': 'text/event-stream' }, body: (async function* () { try { ${body} } finally { said.push('ended'); } })(), ${more} };
   }`,
       );
     const said = (): string[] => {
@@ -365,6 +365,13 @@ describe('the listener of pith serve', () => {
       expect(await cutOff(() => pith.kernel.host.extensions.reload('streams'))).toBe('cut off');
       expect(await cutOff(() => pith.kernel.stop())).toBe('cut off');
       expect(list.filter((each) => each === 'ended')).toHaveLength(2);
+    });
+
+    it('W20 W23 a stream that fails ends with what its interface says of that, and the log has its route and the reason', async () => {
+      const failed = "failed: (error) => Buffer.from('said: ' + error.message)";
+      const { request, log } = await served({}, { files: streams("yield Buffer.from('one, '); throw new Error('BROKEN');", failed) });
+      expect(await request('/stream')).toMatchObject({ status: 200, text: 'one, said: BROKEN' });
+      await until(async () => /GET \/stream.*BROKEN.*a stream failed/u.test(await log()));
     });
 
     it('W1 a stream that fails is cut off, so that nobody takes it for whole', async () => {

@@ -1,7 +1,7 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PithError } from 'pith';
 import { gate, until } from '../../waiting.ts';
 import { apiKernel, isTurn, upTo } from './api-kernel.ts';
@@ -63,11 +63,23 @@ describe('conversations over HTTP', () => {
     await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text } });
     for (const path of ['export', 'export?format=json', 'trace', 'usage']) {
       const answer = await api.request(`/api/threads/${id}/${path}`, { token });
-      const named = answer.text.includes('Look at sandbox/notes.md');
-      expect([path, answer.status, answer.text.includes(sandbox), named]).toEqual([path, 200, false, path.startsWith('export')]);
+      const isNamed = answer.text.includes('Look at sandbox/notes.md');
+      expect([path, answer.status, answer.text.includes(sandbox), isNamed]).toEqual([path, 200, false, path.startsWith('export')]);
     }
     const branch = await api.request(`/api/threads/${id}/branch`, { method: 'POST', token, json: { before: 1 } });
     expect(branch.json).toMatchObject({ text });
+  });
+
+  it('W32 says what a conversation has used, and what its turns did, without reading its messages', async () => {
+    const api = await apiKernel([{ text: 'Hello', usage: { inputTokens: 7, outputTokens: 3 } }]);
+    const token = await api.token();
+    const id = await api.thread(token);
+    await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'Hi' } });
+    const reads = [vi.spyOn(api.pith.kernel.threads, 'load'), vi.spyOn(api.pith.kernel.threads, 'inspect')];
+    const { json } = await api.request(`/api/threads/${id}/usage`, { token });
+    expect(json).toMatchObject({ model: null, effort: null, used: [{ inputTokens: 7, outputTokens: 3 }] });
+    expect((await api.request(`/api/threads/${id}/trace`, { token })).status).toBe(200);
+    for (const read of reads) expect(read).not.toHaveBeenCalled();
   });
 
   it('W17 W21 says of a conversation how its last turn ended without an answer, over a restart and until the next answer', async () => {
@@ -80,6 +92,7 @@ describe('conversations over HTTP', () => {
     const { turn } = (await say('Are you there?')).json as { readonly turn: string };
     const failed = { turn, reason: 'error', error: { code: 'model_failed', message: 'the model is away; wait', cure: 'wait' } };
     expect(await end()).toEqual(failed);
+    await until(async () => /web.*the model is away.*a turn failed/u.test(await api.log()));
     await api.restart();
     expect(await end()).toEqual(failed);
     await say('And now?');

@@ -112,4 +112,21 @@ describe('messages that wait', () => {
     const sent = JSON.stringify(api.model.requests[2]?.messages);
     expect([sent.split('did act').length, sent.includes('half ')]).toEqual([2, false]); // what broke off is said again
   });
+
+  it('W17 so does one of a terminal that went on after an answer, which has no key', async () => {
+    const api = await apiKernel([RISK, { text: ['half '], hang: true }, { text: 'the whole' }]);
+    const { token, path, read, isIdle, question } = await conversation(api);
+    const threadId = path.split('/').at(-1) ?? '';
+    const asked = { agent: 'helper', userId: 'ann', threadId, channelId: 'cli', input: 'go' };
+    const events = [];
+    for await (const event of api.pith.kernel.agents.run(asked)) events.push(event);
+    expect(events.at(-1)).toMatchObject({ reason: 'awaiting_approval' });
+    expect((await api.request(await question(), { method: 'POST', token, json: { answer: 'once' } })).status).toBe(200);
+    await until(() => api.model.requests.length === 2);
+    await api.pith.kernel.host.extensions.reload('rest_api');
+    await until(() => api.model.requests.length === 3);
+    await isIdle();
+    expect((await read()).messages.map(({ text }) => text)).toEqual(['go', '', '', 'half ', 'the whole']);
+    expect(JSON.stringify(api.model.requests[2]?.messages).split('did risk')).toHaveLength(2);
+  });
 });

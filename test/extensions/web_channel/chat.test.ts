@@ -195,6 +195,28 @@ describePage('the chat', () => {
     expect(faults).toEqual([]);
   });
 
+  it('W11 what came with a message, such as a skill, stands by it while it is answered, afterwards and when the page is opened again', async () => {
+    const document = "{ key: 'k', digest: 'd', text: 'How to brew tea.', label: 'loaded brewing, 12 tokens' }";
+    const answered = gate();
+    const { page, faults } = await openPage({
+      script: [async () => (await answered.opened, { text: 'Tea it is.' })],
+      files: {
+        'extensions/brew/manifest.yaml': '{id: brew, entrypoint: main.ts, provides: [context]}',
+        'extensions/brew/main.ts': `export default class { contextPriority = 50; async getContext() { return { documents: [${document}] }; } }\n`,
+      },
+    });
+    await say(page, 'Make tea');
+    const chips = page.locator('article.said').getByRole('list', { name: 'Attached' }).getByText('loaded brewing, 12 tokens');
+    await chips.waitFor();
+    answered.open();
+    await page.getByText('Tea it is.').waitFor();
+    await page.reload();
+    await page.getByText('Tea it is.').waitFor();
+    expect(await page.getByText('loaded brewing, 12 tokens').count()).toBe(1);
+    expect(await chips.count()).toBe(1);
+    expect(faults).toEqual([]);
+  });
+
   it('W11 calls are folded, with their arguments, result and time; a change is coloured; a skill says its tokens', async () => {
     const edits = [{ old_text: 'Hello', new_text: 'Good day' }];
     const { api, page, faults } = await openPage({
@@ -388,19 +410,23 @@ describePage('the chat', () => {
     await page.getByText('It is done.').waitFor();
     await until(async () => (await page.title()) === 'Pith' && (await told()).length > 1);
     // The count of the next question comes when the question has been answered.
-    const [late, passed] = [gate(), gate()];
+    const [asked, late, passed] = [gate(), gate(), gate()];
     await page.route(
       ({ pathname, search }) => pathname === '/api/approvals' && search === '',
       async (route) => {
         const response = await route.fetch();
         const { approvals } = (await response.json()) as { readonly approvals: readonly unknown[] };
-        if (approvals.length > 0) await late.opened;
+        if (approvals.length > 0) {
+          asked.open();
+          await late.opened;
+        }
         await route.fulfill({ response });
         if (approvals.length > 0) passed.open();
       },
     );
     await say(page, 'Once more');
     await question.waitFor();
+    await asked.opened;
     await yes.click();
     await page.getByRole('log').getByRole('alert').waitFor();
     await until(async () => (await told()).length > 2);

@@ -2,7 +2,7 @@ import { type ActingUser, captureCommand, type CapturedCommand } from '@pith/com
 import { sha256 } from '@pith/plain-data';
 import type { Command, CommandInput } from 'pith';
 
-interface Asked {
+interface RunOptions {
   readonly by: ActingUser;
   /** Where relative paths in arguments begin. */
   readonly workingDirectory: string;
@@ -22,7 +22,7 @@ export interface CommandOutcome extends CapturedCommand {
 export async function runCommand(
   command: Command,
   input: CommandInput,
-  { by, workingDirectory, confirmed }: Asked,
+  { by, workingDirectory, confirmed }: RunOptions,
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   let question: CommandOutcome['question'] = null;

@@ -27,7 +27,7 @@ interface Change {
   readonly userId: string | null;
 }
 
-interface Placed extends Omit<Change, 'kind'> {
+interface PlacedChange extends Omit<Change, 'kind'> {
   readonly kind: string;
   readonly place: number;
 }
@@ -216,11 +216,11 @@ export class Feed {
     }
   }
 
-  #notify(change: Pick<Placed, 'kind' | 'userId'>, frame: Frame): void {
+  #notify(change: Pick<PlacedChange, 'kind' | 'userId'>, frame: Frame): void {
     for (const { reader, outbox } of this.#subscribers) if (maySee(reader, change)) outbox.add(frame);
   }
 
-  async #after(place: number): Promise<readonly Placed[]> {
+  async #after(place: number): Promise<readonly PlacedChange[]> {
     const rows = await this.ports.tables.all((db) =>
       db.selectFrom('rest_api__feed').select(['place', 'kind', 'id', 'user_id']).where('place', '>', place).orderBy('place').limit(PAGE),
     );
@@ -266,7 +266,7 @@ export class Feed {
   }
 }
 
-function maySee({ userId, may, isAdmin }: Reader, change: Pick<Placed, 'kind' | 'userId'>): boolean {
+function maySee({ userId, may, isAdmin }: Reader, change: Pick<PlacedChange, 'kind' | 'userId'>): boolean {
   if (FOR_ADMINISTRATORS.has(change.kind)) return may === 'admin';
   return change.userId === userId || (WORK.has(change.kind) ? isAdmin : change.userId === null);
 }
@@ -286,6 +286,6 @@ function changesOf({ id, userId, asked }: { readonly id: string; readonly userId
   return asked ? [thread, { kind: 'approval', id, userId }] : [thread];
 }
 
-function frameOf(name: string, { place, kind, id }: Placed): Frame {
+function frameOf(name: string, { place, kind, id }: PlacedChange): Frame {
   return { place, bytes: serverEvent('changed', { kind, id }, `${name}-${place}`) };
 }

@@ -315,10 +315,9 @@ export class LiveTurns {
     }
   }
 
-  /** A turn without a key cannot be found again: it is one that went on after an answer. */
+  /** One that somebody went on with may be of another interface: it is found by its id. */
   async #keepBegun({ turnId }: LiveTurn, asked: AskedTurn): Promise<void> {
-    const { key } = asked;
-    if (turnId !== null && key !== undefined) await this.queued.keepBegun({ ...asked, key });
+    if (turnId !== null) await this.queued.keepBegun({ ...asked, key: asked.key ?? turnId });
   }
 
   /** The thread has it now. */

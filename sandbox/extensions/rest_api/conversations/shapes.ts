@@ -21,6 +21,7 @@ const messageShape = () =>
     role: z.enum(['user', 'assistant', 'tool', 'summary', 'sealed', 'unreadable']),
     text: z.string(),
     attachments: z.array(z.strictObject({ name: z.string(), mediaType: z.string().nullable() })),
+    documents: z.array(z.string()),
     calls: z.array(z.strictObject({ id: z.string(), name: z.string(), input: json() })),
     results: z.array(z.strictObject({ id: z.string(), name: z.string(), ok: z.boolean(), output: json() })),
   });

@@ -150,9 +150,9 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
       },
       async ({ caller, params, signal }) => {
         const { id } = await threads.begun(params['id'] as string, caller);
-        const { values } = await shown(context, 'threads show', { id }, { userId: caller.userId, signal, options: { last: 1 } });
-        const { model = null, effort = null, usage: used } = values[0] as { model?: string; effort?: string; usage: readonly object[] };
-        return { status: 200, json: plain({ model, effort, used }) };
+        const { values } = await shown(context, 'threads usage', { id }, { userId: caller.userId, signal });
+        const { thread: _, ...used } = values[0] as { readonly [key: string]: JsonValue };
+        return { status: 200, json: used };
       },
     ),
     apiRoute(
@@ -417,7 +417,7 @@ async function idle(found: Promise<Conversation>, turns: LiveTurns): Promise<Con
   return conversation;
 }
 
-interface Asked {
+interface CommandCall {
   readonly userId: string;
   readonly signal: AbortSignal;
   readonly options?: Readonly<Record<string, string | boolean | number>>;
@@ -425,12 +425,17 @@ interface Asked {
 }
 
 /** What such a command shows, with the names of folders in place of their paths: no answer has a path of this machine. */
-async function shown(context: ThreadPorts['context'], path: string, args: Readonly<Record<string, string>>, asked: Asked) {
+async function shown(context: ThreadPorts['context'], path: string, args: Readonly<Record<string, string>>, asked: CommandCall) {
   return hiddenFolders(context.use(Places))(await command(context, path, args, asked));
 }
 
 /** A command of Pith itself, for its JSON. */
-function command({ find }: Pick<ExtensionContext, 'find'>, path: string, args: Readonly<Record<string, string | string[]>>, asked: Asked) {
+function command(
+  { find }: Pick<ExtensionContext, 'find'>,
+  path: string,
+  args: Readonly<Record<string, string | string[]>>,
+  asked: CommandCall,
+) {
   const { userId, signal, options = {}, session } = asked;
   const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
   if (kernel === undefined) throw new PithError('command_unknown', `no command '${path}' is offered here`);

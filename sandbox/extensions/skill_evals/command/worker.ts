@@ -1,4 +1,4 @@
-import { CommandProvider, type ExtensionContext, PithError } from 'pith';
+import { CommandProvider, type ExtensionContext } from 'pith';
 import { captureCommand } from '@pith/command-line';
 import { fieldsOf } from '@pith/plain-data';
 
@@ -26,19 +26,11 @@ export async function workerOf(
 ): Promise<Worker | null> {
   const kernel = context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
   const paths = new Set((await kernel?.getCommands())?.map(({ path }) => path));
-  if (kernel === undefined || !paths.has('agents list') || !paths.has('model')) return null; // a kernel without a command line
+  if (kernel === undefined || !paths.has('model')) return null; // a kernel without a command line
   const query = async (path: string, given: Readonly<Record<string, string>> = {}) =>
     (await captureCommand(kernel, path, { arguments: given }, signal)).values[0];
-  const agent = asked.agent ?? defaultIn(await query('agents list'));
-  const spec = await context.agents.find(agent);
+  const spec = await context.agents.find(asked.agent ?? (await context.agents.defaultId()));
   const { ref } = fieldsOf(await query('model', { ref: asked.model ?? spec.model }));
   const model = typeof ref === 'string' && !ref.startsWith('offline/') ? ref : null;
   return { agent: spec.id, model, carries: spec.usesSkills };
-}
-
-function defaultIn(agents: unknown): string {
-  const all = (Array.isArray(agents) ? agents : []).map((one) => fieldsOf(one));
-  const id = (all.find((one) => one['default'] === true) ?? all[0])?.['id'];
-  if (typeof id === 'string') return id;
-  throw new PithError('agent_unknown', 'there is no agent that could work on tasks', { cure: 'name one with --agent' });
 }

@@ -4,7 +4,7 @@ import { onEvent, type ServerEvent } from '../server/events.ts';
 import { appended, type Page, prepended } from './pages.ts';
 import type { Answer, Live, Message, Question, Thread, TurnEnd, TurnEvent } from './shapes.ts';
 
-interface Opened {
+interface OpenedThread {
   readonly thread: Thread;
   readonly messages: readonly Message[];
   readonly live: Live | null;
@@ -150,7 +150,7 @@ export class Conversation {
     const first = this.pages.value[0]?.[0]?.seq;
     if (first === undefined) return;
     try {
-      const { messages } = await read<Opened>(`${this.#path}?before=${first}&limit=${MOST}`);
+      const { messages } = await read<OpenedThread>(`${this.#path}?before=${first}&limit=${MOST}`);
       batch(() => {
         this.pages.value = prepended(
           this.pages.value,
@@ -172,7 +172,7 @@ export class Conversation {
       const limit = last === undefined ? FIRST : MOST;
       try {
         const [{ value: opened, tag }, { approvals }] = await Promise.all([
-          readTagged<Opened>(`${this.#path}?limit=${limit}${last === undefined ? '' : `&after=${last}`}`),
+          readTagged<OpenedThread>(`${this.#path}?limit=${limit}${last === undefined ? '' : `&after=${last}`}`),
           read<{ readonly approvals: readonly Question[] }>(`/api/approvals?thread=${encodeURIComponent(this.id)}`),
         ]);
         const { thread, messages, live, end } = opened;

@@ -27,7 +27,7 @@ interface ScrolledProps {
  */
 export function Scrolled({ conversation, figures, onEdit, children }: ScrolledProps): VNode {
   const box = useRef<HTMLDivElement>(null);
-  const held = useMemo(() => new Held(), [conversation]);
+  const held = useMemo(() => new ScrollAnchor(), [conversation]);
   const { pages, hasOlder } = conversation;
   const scrolled = (): void => {
     if (box.current === null) return;
@@ -69,7 +69,7 @@ export function Scrolled({ conversation, figures, onEdit, children }: ScrolledPr
 }
 
 /** What is held where it is: the end, or the first page that is seen. */
-class Held {
+class ScrollAnchor {
   #isAtEnd = true;
   #top = 0;
   #page: HTMLElement | null = null;

@@ -17,6 +17,8 @@ export interface Message {
   readonly role: 'user' | 'assistant' | 'tool' | 'summary' | 'sealed' | 'unreadable';
   readonly text: string;
   readonly attachments: readonly { readonly name: string; readonly mediaType: string | null }[];
+  /** What extensions put beside it, such as a skill. */
+  readonly documents: readonly string[];
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: unknown }[];
   readonly results: readonly Result[];
 }
@@ -56,7 +58,6 @@ export interface TurnEvent {
   readonly title?: string;
   readonly line?: string;
   readonly message?: string;
-  readonly label?: string;
   readonly reason?: string;
   readonly error?: { readonly code: string; readonly message: string };
 }

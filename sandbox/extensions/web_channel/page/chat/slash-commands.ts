@@ -4,27 +4,27 @@ import { person } from '../server/session.ts';
 import type { Conversation } from './conversation.ts';
 import { branchThread, compactThread, deleteThread, renameThread, saveThread } from './thread-work.ts';
 
-interface Named {
+interface SlashCommand {
   readonly name: string;
   readonly about: string;
 }
 
 /** Each rejects with `ApiError`. */
-interface Anywhere extends Named {
+interface PageCommand extends SlashCommand {
   run(): void;
 }
 
-interface OfConversation extends Named {
+interface ConversationCommand extends SlashCommand {
   /** `rest`: what follows its name. */
   run(conversation: Conversation, rest: string): Promise<unknown> | void;
 }
 
-const ANYWHERE: readonly Anywhere[] = [
+const ANYWHERE: readonly PageCommand[] = [
   { name: 'new', about: 'Begin a new conversation', run: () => goTo('/chat') },
   { name: 'setup', about: 'Connect a model', run: openModels },
 ];
 
-const OF_CONVERSATIONS: readonly OfConversation[] = [
+const OF_CONVERSATIONS: readonly ConversationCommand[] = [
   { name: 'compact', about: 'Shorten the conversation', run: ({ id }) => compactThread(id) },
   { name: 'resume', about: 'Finish an answer that was cut off', run: (conversation) => conversation.continue() },
   { name: 'branch', about: 'Go on in a copy of the conversation', run: ({ id }) => branchThread(id) },
@@ -35,7 +35,7 @@ const OF_CONVERSATIONS: readonly OfConversation[] = [
 ];
 
 /** What a slash at the beginning of a message does, by the names that it has in a terminal. */
-export const SLASH_COMMANDS: readonly Named[] = [...ANYWHERE, ...OF_CONVERSATIONS];
+export const SLASH_COMMANDS: readonly SlashCommand[] = [...ANYWHERE, ...OF_CONVERSATIONS];
 
 /** Does what a slash command says. False: the text begins with none. Rejects with `ApiError`. */
 export async function runSlashCommand(text: string, conversation: Conversation | null): Promise<boolean> {

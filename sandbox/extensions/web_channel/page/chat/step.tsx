@@ -15,12 +15,12 @@ interface Call {
   readonly line?: string | undefined;
 }
 
-interface Shown {
+interface ConversationProps {
   readonly figures: Figures;
   onEdit(message: Message): void;
 }
 
-interface MessagesProps extends Shown {
+interface MessagesProps extends ConversationProps {
   readonly messages: readonly Message[];
   /** The one behind them; null: there is none. */
   readonly next: Message | null;
@@ -53,23 +53,28 @@ function TurnLine({ turnId, figures }: { readonly turnId: string; readonly figur
   return <p class="turn muted">{text}</p>;
 }
 
-interface MessageProps extends Shown {
+interface MessageProps extends ConversationProps {
   readonly message: Message;
   readonly results: ReadonlyMap<string, Result>;
 }
 
 function MessageView({ message, results, figures, onEdit }: MessageProps): VNode | null {
-  const { role, text, calls, attachments, turnId } = message;
+  const { role, text, calls, attachments, documents, turnId } = message;
   if (role === 'tool') return null; // shown with its call
   if (role === 'user')
     return (
       <article class="said" aria-label="You">
         <div class="pre">{text}</div>
-        {attachments.length > 0 && (
+        {attachments.length + documents.length > 0 && (
           <ul class="chips" aria-label="Attached">
             {attachments.map(({ name }, at) => (
               <li key={at} class="chip">
                 {name}
+              </li>
+            ))}
+            {documents.map((label) => (
+              <li key={label} class="chip good">
+                {label}
               </li>
             ))}
           </ul>
@@ -102,14 +107,8 @@ export function OpenStep({ events, kept }: OpenStepProps): VNode {
   const known = new Set(kept.flatMap(({ calls: those }) => those.map(({ id }) => id)));
   const text = events.flatMap((event) => (event.type === 'text-delta' ? [event.text ?? ''] : [])).join('');
   const calls = events.flatMap((event) => (event.type === 'tool-call' && !known.has(event.id ?? '') ? [callOf(event, events)] : []));
-  const labels = events.flatMap((event) => (event.type === 'document' ? [event.label ?? ''] : []));
   return (
     <article aria-label="Answer" aria-busy="true">
-      {labels.map((label) => (
-        <span key={label} class="chip good">
-          {label}
-        </span>
-      ))}
       {text !== '' && <Markdown text={text} />}
       {calls.map((call) => (
         <CallView key={call.id} call={call} />

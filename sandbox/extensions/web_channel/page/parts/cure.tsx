@@ -7,7 +7,7 @@ import { isAdministrator } from '../server/session.ts';
 import { change } from './confirm.tsx';
 
 /** A command that a person gives on this page: by its request, or on a page of its own. */
-interface Known {
+interface KnownCommand {
   /** Its words without `pith`; what is in brackets is what it is about. */
   readonly command: RegExp;
   readonly name: (of: string) => string;
@@ -16,7 +16,7 @@ interface Known {
   readonly isForAll?: true;
 }
 
-const KNOWN: readonly Known[] = [
+const KNOWN: readonly KnownCommand[] = [
   { command: /^extensions allow (\S+)/u, name: (id) => `Allow ${id}` },
   { command: /^extensions reload (\S+)/u, name: (id) => `Reload ${id}` },
   { command: /^extensions rollback (\S+)/u, name: (id) => `Take ${id} back` },

@@ -20,31 +20,47 @@ export interface InputField {
   readonly choices: readonly string[];
 }
 
-/** A skill as the server shows it: with each key of its document. */
-export interface SavedSkill {
-  readonly [key: string]: unknown;
-  readonly id: string;
-  readonly owner_id: string | null;
+/** What a person writes of it. */
+interface SkillDocument {
   readonly name: string;
   readonly description: string;
-  readonly version: string;
-  readonly visibility: string;
-  readonly shared_with: readonly string[];
+  readonly system_prompt: string;
   readonly tags: readonly string[];
   readonly tools: readonly string[];
   readonly input_schema: readonly InputField[];
   readonly output_target: { readonly kind: string; readonly target: string };
+}
+
+/** Whose it is, who else runs it, and which version they run. */
+interface SkillSharing {
+  readonly owner_id: string | null;
+  readonly visibility: string;
+  readonly shared_with: readonly string[];
+  readonly pinned_version_id: string | null;
+  /** What took its place, in words; null: it is not retired. */
+  readonly successor: string | null;
+}
+
+/** When it runs by itself. */
+interface SkillTimetable {
   readonly schedule: string | null;
   readonly time_zone: string | null;
   readonly next_run_at: number | null;
-  readonly pinned_version_id: string | null;
+}
+
+/** How other systems run it. */
+interface SkillWebhook {
   readonly webhook_enabled: boolean;
   readonly webhook_signature_required: boolean;
   readonly webhook_signature_forced: boolean;
   readonly webhook_ip_allowlist: string;
-  readonly system_prompt: string;
-  /** What took its place, in words; null: it is not retired. */
-  readonly successor: string | null;
+}
+
+/** A skill as the server shows it: with each key of its document. */
+export interface SavedSkill extends SkillDocument, SkillSharing, SkillTimetable, SkillWebhook {
+  readonly [key: string]: unknown;
+  readonly id: string;
+  readonly version: string;
 }
 
 interface Version {
@@ -64,7 +80,23 @@ export interface WholeSavedSkill extends SavedSkill {
   readonly versions: readonly Version[];
 }
 
-export interface Run {
+interface RunTimes {
+  readonly queued_at: number;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+}
+
+interface RunResult {
+  readonly status: string | null;
+  readonly output: string | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly steps: number;
+  readonly tool_calls: number;
+  readonly delivery: string;
+  readonly delivery_error: string | null;
+}
+
+export interface Run extends RunTimes, RunResult {
   readonly id: string;
   readonly skill: string;
   readonly state: string;
@@ -72,16 +104,6 @@ export interface Run {
   readonly cause: string;
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly lane: string;
-  readonly queued_at: number;
-  readonly started_at: number | null;
-  readonly ended_at: number | null;
-  readonly steps: number;
-  readonly tool_calls: number;
-  readonly status: string | null;
-  readonly output: string | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
-  readonly delivery: string;
-  readonly delivery_error: string | null;
   readonly history?: readonly { readonly at: number; readonly what: string }[];
   /** Where it works. */
   readonly thread: string;
@@ -93,8 +115,8 @@ export function referenceOf({ owner_id: owner, name }: Pick<SavedSkill, 'owner_i
 }
 
 /** Whether they decide about it: its owner, and administrators. */
-export function isGovernedBy({ owner_id: owner }: Pick<SavedSkill, 'owner_id'>, person: Person | null | undefined): boolean {
+export function isGovernedBy({ owner_id: owner }: Pick<SkillSharing, 'owner_id'>, person: Person | null | undefined): boolean {
   return person !== null && person !== undefined && (isAdministrator() || owner === person.userId);
 }
 
-export const hasEnded = ({ ended_at: at }: Pick<Run, 'ended_at'>): boolean => at !== null;
+export const hasEnded = ({ ended_at: at }: Pick<RunTimes, 'ended_at'>): boolean => at !== null;

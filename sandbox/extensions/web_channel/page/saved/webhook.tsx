@@ -10,19 +10,19 @@ import { Table } from '../parts/table.tsx';
 import { curlExample } from './curl-example.ts';
 import type { OfSavedSkill } from './governance.tsx';
 
-interface Opened {
+interface WebhookAccess {
   readonly address: string;
   readonly signing_key: string;
 }
 
-interface Admitted {
+interface AllowedAddresses {
   readonly admits: 'all' | readonly { readonly range: string; readonly first: string; readonly last: string }[];
 }
 
 /** How other systems run a saved skill: its address and key, shown once, from where requests may come, and an example of one. */
 export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
   const { error, isBusy, attempt } = useAttempt(loading[1]);
-  const [opened, setOpened] = useState<Opened | null>(null);
+  const [opened, setOpened] = useState<WebhookAccess | null>(null);
   const begin = useRef<HTMLButtonElement>(null);
   const isClosed = useRef(false);
   useEffect(() => {
@@ -31,7 +31,7 @@ export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
     begin.current.focus(); // the button that removed it is gone
   }, [skill.webhook_enabled, isBusy]);
   const act = (work: () => Promise<unknown>) => (): void => void attempt(work);
-  const open = (place: string) => async (): Promise<void> => setOpened(await change<Opened>('POST', `/webhook${place}`));
+  const open = (place: string) => async (): Promise<void> => setOpened(await change<WebhookAccess>('POST', `/webhook${place}`));
   const sure = async (question: string, work: () => Promise<unknown>): Promise<unknown> =>
     (await confirmed(question)) ? work() : undefined;
   if (!skill.webhook_enabled)
@@ -91,11 +91,11 @@ export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
 }
 
 /** Where the settings name no public address, that of this page. */
-function addressOf({ address }: Opened): string {
+function addressOf({ address }: WebhookAccess): string {
   return new URL(address, location.origin).href;
 }
 
-function ShownOnce({ opened }: { readonly opened: Opened }): VNode {
+function ShownOnce({ opened }: { readonly opened: WebhookAccess }): VNode {
   const section = useRef<HTMLElement>(null);
   useEffect(() => section.current?.focus(), [opened]);
   return (
@@ -121,9 +121,9 @@ function AllowList({ change, loading }: Omit<OfSavedSkill, 'skill'>): VNode {
   const [typed, setTyped] = useState<string | null>(null);
   const { base, written, anew } = useEdited(loading, typed !== null);
   const text = typed ?? base.value?.webhook_ip_allowlist ?? '';
-  const [admitted, setAdmitted] = useState<Admitted['admits'] | null>(null);
+  const [admitted, setAdmitted] = useState<AllowedAddresses['admits'] | null>(null);
   const lines = text.split(/[\n,]/u).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
-  const send = (more: object) => change<Admitted>('PUT', '/webhook/addresses', { range: lines, ...more }, base.tag);
+  const send = (more: object) => change<AllowedAddresses>('PUT', '/webhook/addresses', { range: lines, ...more }, base.tag);
   const check = async (): Promise<void> => setAdmitted((await send({ check: true }))?.admits ?? null);
   const show = async (load: () => Promise<void>): Promise<void> => {
     await load();

@@ -6,10 +6,10 @@ import { pageValue, person } from './session.ts';
 interface TurnEvent {
   readonly type: string;
   readonly reason?: string;
-  readonly error?: Pick<Said, 'code' | 'message'>;
+  readonly error?: Pick<RefusedAnswer, 'code' | 'message'>;
 }
 
-interface Said {
+interface RefusedAnswer {
   readonly status: number;
   readonly code: string;
   readonly message: string;
@@ -23,9 +23,9 @@ export class ApiError extends Error {
   readonly status: number;
   readonly code: string;
   readonly cure: Cure | null;
-  readonly answer: Said['answer'];
+  readonly answer: RefusedAnswer['answer'];
 
-  constructor({ status, code, message, cure, answer }: Said) {
+  constructor({ status, code, message, cure, answer }: RefusedAnswer) {
     super(message);
     this.status = status;
     this.code = code;
@@ -60,7 +60,7 @@ async function isBegun({ body: stream }: Response): Promise<void> {
   throw failed({ status: 0, code: 'unreachable', message, cure: { text: 'send it again: it is taken once' } });
 }
 
-interface Asked {
+interface PageRequest {
   readonly method: Method;
   readonly path: string;
   readonly body?: unknown;
@@ -73,7 +73,7 @@ interface Asked {
  * What `take` reads of the answer; rejects with `ApiError`, whatever fails. What was asked over a connection that is lost is asked again: by
  * its key the server does it once.
  */
-async function answered<T>(asked: Asked, take: (answer: Response) => Promise<T>): Promise<T> {
+async function answered<T>(asked: PageRequest, take: (answer: Response) => Promise<T>): Promise<T> {
   const request = requestOf(asked);
   for (;;) {
     const lost = await connection();
@@ -97,7 +97,7 @@ async function answered<T>(asked: Asked, take: (answer: Response) => Promise<T>)
   }
 }
 
-function requestOf({ method, body, match = null, accept }: Asked): RequestInit {
+function requestOf({ method, body, match = null, accept }: PageRequest): RequestInit {
   const isFile = body instanceof Blob;
   // Most routes that delete take no body, and refuse one.
   const isSent = method !== 'GET' && (method !== 'DELETE' || body !== undefined);
@@ -123,8 +123,8 @@ async function valueOf<T>(answer: Response): Promise<T> {
 async function refusalOf(answer: Response): Promise<ApiError> {
   if (answer.status === 401) person.value = null;
   const said = await valueOf<Readonly<Record<string, unknown>>>(answer).catch(() => ({})); // of a proxy, perhaps
-  const error = answer.status === 412 ? CHANGED : ((said as { readonly error?: Partial<Said> }).error ?? {});
-  const { code = 'failed', message = answer.statusText, cure = null } = error as Partial<Said>;
+  const error = answer.status === 412 ? CHANGED : ((said as { readonly error?: Partial<RefusedAnswer> }).error ?? {});
+  const { code = 'failed', message = answer.statusText, cure = null } = error as Partial<RefusedAnswer>;
   return new ApiError({ status: answer.status, code, message, cure, answer: said });
 }
 
@@ -148,7 +148,7 @@ export function readTagged<T>(path: string, signal?: AbortSignal): Promise<Tagge
 }
 
 /** An error that the server did not answer. */
-function failed(said: Omit<Said, 'answer'>): ApiError {
+function failed(said: Omit<RefusedAnswer, 'answer'>): ApiError {
   return new ApiError({ ...said, answer: {} });
 }
 

@@ -12,7 +12,7 @@ export interface List<T> {
   more(): void;
 }
 
-type Shown<T> = Pick<List<T>, 'rows' | 'hasMore'>;
+type ListState<T> = Pick<List<T>, 'rows' | 'hasMore'>;
 type Page<T> = Readonly<Record<string, readonly T[]>> & { readonly cursor: string | null };
 
 const PAGE = 50;
@@ -22,7 +22,7 @@ const MOST = 200;
 /** Loads the first page of the list `name` at `path`, and the next ones when asked; all of them again when an event says that they have changed. */
 export function useList<T>(path: string, name: string, changes: (event: ServerEvent) => boolean): List<T> {
   const known = useMemo(() => ({ rows: [] as readonly T[], cursor: null as string | null, wanted: PAGE, isMore: false }), [path]);
-  const readRows = async (from: string, signal: AbortSignal): Promise<Tagged<Shown<T>>> => {
+  const readRows = async (from: string, signal: AbortSignal): Promise<Tagged<ListState<T>>> => {
     let { rows, cursor } = known.isMore ? known : { rows: [], cursor: null };
     do {
       const address = new URL(from, location.origin);
@@ -35,7 +35,7 @@ export function useList<T>(path: string, name: string, changes: (event: ServerEv
     Object.assign(known, { rows, cursor });
     return { value: { rows, hasMore: cursor !== null }, tag: null };
   };
-  const readOn = async (from: string, signal: AbortSignal): Promise<Tagged<Shown<T>>> => {
+  const readOn = async (from: string, signal: AbortSignal): Promise<Tagged<ListState<T>>> => {
     try {
       return await readRows(from, signal);
     } catch (error) {
@@ -47,7 +47,7 @@ export function useList<T>(path: string, name: string, changes: (event: ServerEv
       known.isMore = false;
     }
   };
-  const [loaded, again] = useLoaded<Shown<T>>(path, changes, readOn);
+  const [loaded, again] = useLoaded<ListState<T>>(path, changes, readOn);
   const { value, error } = loaded.value;
   // What was there before is shown until the answer comes.
   const shown = useRef(value);

@@ -8,7 +8,7 @@ import { useLoaded } from '../server/loaded.ts';
 import { Findings } from './findings.tsx';
 import { changesSkills, type Finding, type Skill } from './skill.ts';
 
-interface Linted {
+interface LintResult {
   readonly path: string;
   readonly valid: boolean;
   readonly diagnostics: readonly Finding[];
@@ -16,7 +16,7 @@ interface Linted {
 
 /** What lint says of a skill. */
 export function Advice({ skill: { source, id } }: { readonly skill: Skill }): VNode {
-  const [loaded] = useLoaded<readonly Linted[]>(`/api/all-skills/lint?skill=${encodeURIComponent(`${source}/${id}`)}`, changesSkills);
+  const [loaded] = useLoaded<readonly LintResult[]>(`/api/all-skills/lint?skill=${encodeURIComponent(`${source}/${id}`)}`, changesSkills);
   const { value, error } = loaded.value;
   const findings = value?.flatMap(({ diagnostics }) => diagnostics) ?? [];
   return (

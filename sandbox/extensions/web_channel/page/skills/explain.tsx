@@ -5,7 +5,7 @@ import { Problem } from '../parts/problem.tsx';
 import { never, useLoaded } from '../server/loaded.ts';
 import { changesSkills } from './skill.ts';
 
-interface Explained {
+interface Explanation {
   readonly trusted: string;
   readonly place?: 'system' | 'beside' | 'search' | 'none';
   readonly others: readonly { readonly source: string; readonly state: string; readonly reason: string | null }[];
@@ -32,7 +32,7 @@ const PLACES = {
 export function Explain({ path }: { readonly path: string }): VNode {
   const [agents] = useLoaded<readonly { readonly id: string }[]>('/api/agents', never);
   const [asked, setAsked] = useState('');
-  const [loaded] = useLoaded<Explained>(`${path}/explain${asked}`, changesSkills);
+  const [loaded] = useLoaded<Explanation>(`${path}/explain${asked}`, changesSkills);
   const { value, error } = loaded.value;
   const explain = (event: SubmitEvent): void => {
     event.preventDefault();
@@ -58,7 +58,7 @@ export function Explain({ path }: { readonly path: string }): VNode {
   );
 }
 
-function Answer({ explained }: { readonly explained: Explained }): VNode {
+function Answer({ explained }: { readonly explained: Explanation }): VNode {
   const { place, catalog, trusted, others } = explained;
   return (
     <>

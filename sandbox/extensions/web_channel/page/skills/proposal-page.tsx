@@ -7,7 +7,7 @@ import { Problem } from '../parts/problem.tsx';
 import { skillTokens } from '../parts/tokens.ts';
 import { followLink, goTo } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
-import { isWaiting, linesText, type ProposalReview } from './proposal.ts';
+import { isWaiting, linesText, type ProposalReview, type ProposalWarnings } from './proposal.ts';
 import { changesSkills } from './skill.ts';
 
 /** One proposal: why, what it changes side by side, what was measured, and the decision. */
@@ -59,7 +59,7 @@ export function ProposalPage({ id }: { readonly id: string }): VNode {
   );
 }
 
-function Facts({ review: { author, createdAt, version, tokens, lines, boundBy, sources, catalog } }: OfReview): VNode {
+function Facts({ review: { author, createdAt, version, tokens, lines, boundBy, sources, catalog } }: ReviewProps): VNode {
   const facts = [
     `proposed by ${author ?? 'somebody'}${createdAt === null ? '' : `, ${new Date(createdAt).toLocaleString()}`}`,
     version === undefined || version.to === null ? '' : `version ${version.from ?? '?'} → ${version.to}`,
@@ -80,11 +80,11 @@ function Facts({ review: { author, createdAt, version, tokens, lines, boundBy, s
   );
 }
 
-interface OfReview {
+interface ReviewProps {
   readonly review: ProposalReview;
 }
 
-function Warnings({ review }: OfReview): VNode {
+function Warnings({ review }: { readonly review: ProposalWarnings }): VNode {
   const { rewrite = false, merged = false, copy = false, warnings = [], conflicts = [], lint = [], addresses = [], tools = [] } = review;
   const said = [
     rewrite ? 'It rewrites the skill.' : '',
@@ -115,7 +115,7 @@ function Warnings({ review }: OfReview): VNode {
 }
 
 /** What the cases of the skill say of it before and after. */
-function Measured({ review: { id, evaluation, ...review }, again }: OfReview & { again(): void }): VNode | null {
+function Measured({ review: { id, evaluation, ...review }, again }: ReviewProps & { again(): void }): VNode | null {
   const { error, isBusy, attempt } = useAttempt();
   if (evaluation === undefined) return null;
   return (
@@ -153,7 +153,7 @@ const VERDICTS: ReadonlyMap<string, string> = new Map([
   ['worse', 'bad'],
 ]);
 
-interface DecisionProps extends OfReview {
+interface DecisionProps extends ReviewProps {
   readonly path: string;
   readonly view: { readonly current: HTMLElement | null };
   again(): void;

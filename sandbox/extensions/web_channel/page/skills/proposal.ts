@@ -28,30 +28,44 @@ export interface ProposalEntry {
 /** Tokens of its instructions, and of all its texts. */
 type Counts = Readonly<Record<'body' | 'all', number>>;
 
-/** What is missing is not known, because the proposal does not fit, was decided, or cannot be read. */
-export interface ProposalReview extends ProposalEntry {
-  readonly digest?: string;
+/** Why it is proposed, and from where. */
+interface ProposalReason {
   readonly evidence?: string;
   readonly sources?: readonly string[];
+}
+
+/** What it changes. */
+interface ProposedChange {
+  /** Of what is shown: an approval is of this. */
+  readonly digest?: string;
   readonly version?: { readonly from: string | null; readonly to: string | null };
   readonly files?: readonly (ChangedFile & { readonly patch: string | null; readonly mode: string | null })[];
   readonly lines?: Lines;
   readonly tokens?: { readonly before: Counts; readonly after: Counts };
+  readonly catalog?: { readonly before: string | null; readonly after: string | null };
+  readonly boundBy?: readonly string[];
+  /** Of one that was decided. */
+  readonly diff?: string;
+}
+
+/** What a person must know before they approve it. */
+export interface ProposalWarnings {
   readonly rewrite?: boolean;
   readonly merged?: boolean;
   readonly copy?: boolean;
-  readonly catalog?: { readonly before: string | null; readonly after: string | null };
   readonly lint?: readonly string[];
   readonly warnings?: readonly string[];
   readonly scan?: readonly { readonly severity: string; readonly file: string; readonly line: number; readonly message: string }[];
   /** Tools that it may use from now on. */
   readonly tools?: readonly string[] | 'all';
   readonly addresses?: readonly string[];
-  readonly evaluation?: { readonly verdict: string; readonly lines: readonly string[] } | null;
-  readonly boundBy?: readonly string[];
   readonly conflicts?: readonly string[];
-  /** Of one that was decided. */
-  readonly diff?: string;
+}
+
+/** What is missing is not known, because the proposal does not fit, was decided, or cannot be read. */
+export interface ProposalReview extends ProposalEntry, ProposalReason, ProposedChange, ProposalWarnings {
+  /** null: there is nothing to measure. */
+  readonly evaluation?: { readonly verdict: string; readonly lines: readonly string[] } | null;
 }
 
 export const isWaiting = ({ status }: Pick<ProposalEntry, 'status'>): boolean => status === 'open' || status === 'stale';

@@ -26,13 +26,13 @@ interface WholeSkill extends Skill {
   readonly diagnostics: readonly Finding[];
 }
 
-type Shown = 'text' | 'source' | 'both';
+type SkillForm = 'text' | 'source' | 'both';
 
 /** One skill: its text beside its source, what is known of it, and what can be done with it. */
 export function SkillPage({ id }: { readonly id: string }): VNode {
   const path = `/api/skills/${encodeURIComponent(id)}`;
   const [loaded, again] = useLoaded<WholeSkill>(path, changesSkills);
-  const [shown, setShown] = useState<Shown>(() => (matchMedia('(min-width: 64rem)').matches ? 'both' : 'text'));
+  const [shown, setShown] = useState<SkillForm>(() => (matchMedia('(min-width: 64rem)').matches ? 'both' : 'text'));
   const skill = loaded.value.value;
   if (skill === null)
     return (
@@ -100,7 +100,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
   );
 }
 
-const NAMES: Readonly<Record<Shown, string>> = { text: 'Text', source: 'Source', both: 'Side by side' };
+const NAMES: Readonly<Record<SkillForm, string>> = { text: 'Text', source: 'Source', both: 'Side by side' };
 
 /** The whole file; where it cannot be read, what a model is given of it. */
 function Source({ path, body }: { readonly path: string; readonly body: string }): VNode {

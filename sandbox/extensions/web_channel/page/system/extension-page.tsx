@@ -10,7 +10,7 @@ import { type Extension, toneOf } from './extension.ts';
 import { LogView } from './log-view.tsx';
 import { SettingsView } from './settings-view.tsx';
 
-interface Whole extends Extension {
+interface WholeExtension extends Extension {
   readonly asks: readonly { readonly ask: string; readonly withheld: boolean }[];
   readonly notes: readonly { readonly message: string }[];
 }
@@ -18,7 +18,7 @@ interface Whole extends Extension {
 /** One extension: its state with the cure, its settings and what the log has of it. */
 export function ExtensionPage({ id }: { readonly id: string }): VNode {
   const path = `/api/extensions/${encodeURIComponent(id)}`;
-  const [loaded, again] = useLoaded<Whole>(path, concerns('extension', id));
+  const [loaded, again] = useLoaded<WholeExtension>(path, concerns('extension', id));
   const error = useSignal<ApiError | null>(null);
   const act = async (what: string): Promise<void> => {
     error.value = null;

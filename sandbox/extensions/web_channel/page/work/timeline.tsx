@@ -6,7 +6,7 @@ import { Table } from '../parts/table.tsx';
 import type { ServerEvent } from '../server/events.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { person } from '../server/session.ts';
-import { type Bar, barsOf, type Kind, lengthOf, type Scale, scaleOf, type Turn, type TurnHead } from './trace.ts';
+import { type Bar, barsOf, type BarKind, lengthOf, type Scale, scaleOf, type Turn, type TurnHead } from './trace.ts';
 
 /** What the turns of a thread did and when: each line of the table has its bar. */
 export function Timeline({ threadId }: { readonly threadId: string }): VNode {
@@ -79,7 +79,7 @@ function headText({ began, agentId, state }: TurnHead): string {
 
 /** How long each kind took together; what ran side by side counts twice. */
 function Sums({ bars, now }: { readonly bars: readonly Bar[]; readonly now: number }): VNode {
-  const sumOf = (wanted: Kind): number =>
+  const sumOf = (wanted: BarKind): number =>
     bars.reduce((sum, { kind, began, ended }) => (kind === wanted ? sum + (ended ?? now) - began : sum), 0);
   return (
     <ul class="legend" aria-label="Times together">

@@ -36,11 +36,11 @@ interface Call {
   readonly turns: readonly Turn[];
 }
 
-export type Kind = 'turn' | 'model' | 'tool' | 'waiting';
+export type BarKind = 'turn' | 'model' | 'tool' | 'waiting';
 
 /** One line of a timeline. */
 export interface Bar {
-  readonly kind: Kind;
+  readonly kind: BarKind;
   readonly name: string;
   /** How far below the outermost turn. */
   readonly depth: number;

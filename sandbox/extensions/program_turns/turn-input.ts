@@ -2,7 +2,7 @@ import { type JsonValue, type Message, PithError, type TurnRequest } from 'pith'
 import type { GivenMessage } from './contract.ts';
 
 /** What the messages of a program's request mean for a turn. */
-export interface SaidTurn {
+export interface TurnInput {
   /** Come after those of the agent. */
   readonly instructions: string;
   /** What was said before, for a new thread: all, the user's last message excluded. */
@@ -13,10 +13,10 @@ export interface SaidTurn {
   readonly results: Readonly<Record<string, JsonValue>>;
 }
 
-type Given<Role> = Extract<GivenMessage, { role: Role }>;
+type MessageFrom<Role> = Extract<GivenMessage, { role: Role }>;
 
 /** Results behind the last answer are those of a turn that waits. Throws `usage` where an answer is last. */
-export function turnOf(messages: readonly GivenMessage[]): SaidTurn {
+export function turnOf(messages: readonly GivenMessage[]): TurnInput {
   const spoken = messages.filter((message) => message.role !== 'system');
   const last = spoken.at(-1);
   if (last === undefined || last.role === 'assistant')
@@ -34,7 +34,7 @@ export function turnOf(messages: readonly GivenMessage[]): SaidTurn {
 /** What a message of images alone says. */
 const ABOUT_IMAGES = 'See the image.';
 
-function messageOf({ text, images }: Given<'user'>): NonNullable<SaidTurn['message']> {
+function messageOf({ text, images }: MessageFrom<'user'>): NonNullable<TurnInput['message']> {
   if (images.length === 0) return { text };
   const attachments = images.map((image, at) => ({ name: `image ${at + 1}`, image }));
   return { text: text.trim() === '' ? ABOUT_IMAGES : text, attachments };
