@@ -277,6 +277,7 @@ describePage('saved skills on the page', () => {
       if (request.method() === 'PATCH') sent.push(JSON.parse((request.postDataJSON() as { readonly text: string }).text));
     });
     await page.goto(new URL('/saved/edit/local/greet', page.url()).href);
+    await page.getByText('What no box shows here stays, too: pending_approval.').waitFor();
     await page.getByLabel('First message').fill('Greet {{ town }}.');
     await page.getByLabel('Model').focus();
     await page.getByRole('option', { name: 'thinking' }).waitFor({ state: 'attached' });

@@ -9,7 +9,7 @@ import { isAllPlaced, problemAt, useFirstWrong, wrongFields } from '../parts/wro
 import { address, followLink, goTo } from '../router.ts';
 import { never, useLoaded } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
-import { type DocumentField, FIELD_GROUPS, OWN_FIELDS, textOf, valueOf } from './document-fields.ts';
+import { type DocumentField, FIELD_GROUPS, KEPT, OWN_FIELDS, textOf, valueOf } from './document-fields.ts';
 import { FieldBox } from './field-box.tsx';
 import { InputRows, writtenInRows } from './input-rows.tsx';
 import { type InputField, OUTPUT_KINDS, referenceOf, type SavedSkill } from './saved-skill.ts';
@@ -83,6 +83,10 @@ function Form({ edited: { base, anew } }: { readonly edited: Edited<SavedSkill> 
       : [{ field: 'Its result goes to', text: `${target.kind} ${target.target}` }]),
     ...writtenInRows(inputs, skill?.input_schema ?? []),
   ];
+  const isShown = (key: string): boolean => fields.some((field) => field.key === key);
+  const kept = [...KEPT, ...FIELD_GROUPS.flatMap((group) => group.fields.map(({ key }) => key))].filter(
+    (key) => key !== 'id' && !isShown(key) && Boolean(skill?.[key]),
+  );
   const isPlaced = isAllPlaced(
     wrong,
     [...fields.map(({ key }) => key), ...OWN_FIELDS].map((key) => [key]),
@@ -118,6 +122,7 @@ function Form({ edited: { base, anew } }: { readonly edited: Edited<SavedSkill> 
       {skill !== null && (
         <p class="muted">
           Who sees and runs it, its timetable, its webhook and what replaces it stay as they are: its page decides about them.
+          {kept.length > 0 && ` What no box shows here stays, too: ${kept.join(', ')}.`}
         </p>
       )}
       {!isPlaced && <Refused error={error} takeTheirs={() => void attempt(() => anew(written()))} />}

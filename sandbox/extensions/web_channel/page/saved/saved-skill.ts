@@ -92,6 +92,8 @@ interface RunResult {
   readonly error: { readonly code: string; readonly message: string } | null;
   readonly steps: number;
   readonly tool_calls: number;
+  readonly delivery: string;
+  readonly delivery_error: string | null;
 }
 
 interface RunDelivery {
