@@ -66,6 +66,7 @@ const MIGRATIONS: readonly Migration[] = [
     'CREATE TABLE rest_api__keys (thread text NOT NULL, key text NOT NULL, digest text NOT NULL, PRIMARY KEY (thread, key))',
   ],
   ['ALTER TABLE rest_api__notices ADD COLUMN about text'],
+  ["UPDATE rest_api__feed SET id = '' WHERE kind = 'skill'"],
 ];
 
 /** How long what is kept between requests is kept. */
