@@ -9,6 +9,7 @@ import type { Caller } from 'pith/http';
 import { changedJobs } from './changed-jobs.ts';
 import type { LiveTurns } from './live-turns.ts';
 import { type Frame, Outbox } from './outbox.ts';
+import type { QueuedMessages } from './queued-messages.ts';
 import { serverEvent } from './server-events.ts';
 import { type ApiTables, DAY_MS } from './tables.ts';
 
@@ -16,7 +17,8 @@ export interface FeedPorts {
   readonly tables: ApiTables;
   readonly context: Pick<ExtensionContext, 'clock' | 'events' | 'find' | 'id' | 'logger'>;
   readonly conversations: Remote<Conversations>;
-  readonly turns: LiveTurns;
+  readonly turns: Pick<LiveTurns, 'listen'>;
+  readonly queued: Pick<QueuedMessages, 'listen'>;
 }
 
 /** What changed: not what it is now, which its reader asks for. `userId` null: it is nobody's own. */
@@ -68,21 +70,22 @@ export class Feed {
 
   /** Keeps what changes until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { context, turns } = this.ports;
+    const { context, turns, queued } = this.ports;
     const { events, clock, logger } = context;
     const everybody = (kind: Change['kind'], id: string): void => void this.add([{ kind, id, userId: null }]).catch(failed);
-    const rescheduled = (id: string, userId: string): void => void this.add([{ kind: 'schedule', id, userId }]).catch(failed);
+    const ofOne = (kind: Change['kind'], id: string, userId: string): void => void this.add([{ kind, id, userId }]).catch(failed);
     const failed = (error: unknown): void => logger.warn('a change was not kept', { reason: messageOf(error) });
     const offs = [
       turns.listen((userId, frame) => this.#notify({ kind: 'thread', userId }, frame)),
+      queued.listen(({ threadId, userId }) => ofOne('thread', threadId, userId)),
       ...(['extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped'] as const).map((topic) =>
         events.handle(topic, ({ extensionId }) => everybody('extension', extensionId)),
       ),
       events.handle('agent.changed', () => everybody('agent', '')),
       events.handle(skillsChanged, () => everybody('skill', '')),
       events.handle(proposalChanged, ({ proposalId }) => everybody('proposal', proposalId)),
-      events.handle(scheduleChanged, ({ scheduleId, userId }) => rescheduled(scheduleId, userId)),
-      events.handle(savedRescheduled, ({ skillId, userId }) => rescheduled(skillId, userId)),
+      events.handle(scheduleChanged, ({ scheduleId, userId }) => ofOne('schedule', scheduleId, userId)),
+      events.handle(savedRescheduled, ({ skillId, userId }) => ofOne('schedule', skillId, userId)),
     ];
     try {
       // What changed before this process is not known one by one.

@@ -31,7 +31,7 @@ interface Tables {
     readonly key: string;
     readonly asked: string;
     readonly user_id: string;
-    /** 1: the turn had begun. */
+    /** 1: it has begun or is about to, and goes on before what waits. */
     readonly resumes: number;
   };
   /** Keys of messages, and of what was said with each. */
