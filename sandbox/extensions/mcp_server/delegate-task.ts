@@ -1,6 +1,7 @@
 import { ulid } from 'ulid';
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Conversations, PithError, z, type TurnEvent } from 'pith';
+import { shownEvent } from 'pith/http';
 import { didYouMean, printableLine } from '@pith/plain-text';
 import { CHANNEL } from './served.ts';
 import { servedTool, type CallInfo, type ServedTool, type ToolPorts } from './served-tool.ts';
@@ -60,7 +61,7 @@ interface Task {
 }
 
 async function turn(
-  { context, served }: ToolPorts,
+  { context, served, hide }: ToolPorts,
   { agent, task, thread }: Task,
   { signal, progress }: CallInfo,
 ): Promise<CallToolResult> {
@@ -70,7 +71,8 @@ async function turn(
   if (task !== undefined) await context.kv.set(unfinished, key);
   const what = { ...(task === undefined ? { resume: true } : { input: task }), ...(typeof key === 'string' && { key }) };
   const questions: Extract<TurnEvent, { type: 'approval-request' }>[] = [];
-  for await (const event of context.agents.run({ ...asked, ...what }, signal)) {
+  for await (const run of context.agents.run({ ...asked, ...what }, signal)) {
+    const event = shownEvent(run, hide);
     if (event.type === 'notice' && event.code === 'nothing_to_resume')
       throw new PithError('usage', 'nothing in this thread is left to go on with', { cure: 'say what to do next in task' });
     if (event.type === 'tool-call') await progress(`${agent} calls ${event.name}`);

@@ -1,4 +1,5 @@
-import { Conversations, type ExtensionContext, type Tool, type ToolProvider, type TurnInfo } from 'pith';
+import { Conversations, type ExtensionContext, Places, type Tool, type ToolProvider, type TurnInfo } from 'pith';
+import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue, untilAborted } from '@pith/promises';
 import { HttpUsers } from 'pith/http';
 import { type ProgramTool, programToolsSchema } from './agent-key.ts';
@@ -40,7 +41,8 @@ export default class Programs implements ToolProvider {
     const spec = tools.length === 0 ? found : { ...found, keys: { ...found.keys, [KEY]: tools } };
     const { agents, clock, kv } = this.context;
     const conversations = this.context.use(Conversations);
-    const turn = await ProgramTurn.prepared(request, spec, { agents, clock, kv, conversations });
+    const hide = hiddenFolders(this.context.use(Places));
+    const turn = await ProgramTurn.prepared(request, spec, { agents, clock, kv, conversations, hide });
     const { entered, leave } = this.#threads.place(turn.threadId);
     signal?.addEventListener('abort', leave, { once: true }); // whoever leaves may not read to the end
     try {

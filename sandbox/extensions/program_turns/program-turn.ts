@@ -9,6 +9,7 @@ import {
   type TurnEvent,
   type TurnRequest,
 } from 'pith';
+import { shownEvent } from 'pith/http';
 import { answerInstructions, answerQuestion, type AnswerSchema, valueIn } from '@pith/json-answers';
 import { printableLine } from '@pith/plain-text';
 import { valueCheck } from '@pith/tool-schemas';
@@ -20,6 +21,8 @@ import { messageDigest, type WaitingTurn, WaitingTurns } from './waiting-turns.t
 
 export interface ProgramTurnPorts extends Pick<ExtensionContext, 'agents' | 'clock' | 'kv'> {
   readonly conversations: Remote<Conversations>;
+  /** Names folders of this machine in place of their paths. */
+  hide<T>(shown: T): T;
 }
 
 type PreparedRequest = ProgramRequest & TurnInput & { readonly spec: AgentSpec };
@@ -149,7 +152,8 @@ export class ProgramTurn {
     this.calls.forget();
     this.#held = [];
     let hasBegun = false;
-    for await (const event of this.ports.agents.run(request, signal)) {
+    for await (const run of this.ports.agents.run(request, signal)) {
+      const event = shownEvent(run, this.ports.hide);
       hasBegun ||= event.type === 'turn-start';
       if (event.type === 'turn-end') {
         const isBusy = what.resume === true && !hasBegun && event.error?.code === 'thread_busy' && signal?.aborted !== true;
