@@ -69,7 +69,7 @@ describe('proposals that were decided, or cannot be', () => {
     const { proposed, run, show, skill, status } = await proposalsKernel();
     const id = await proposed();
     await run(['skills', 'proposals', 'reject', id, 'Too', 'long.']);
-    expect((await run(['skills', 'proposals', 'show', id])).text).toMatch(/: rejected by person, .*: Too long\./);
+    expect((await run(['skills', 'proposals', 'show', id])).text).toMatch(/: rejected by local, .*: Too long\./);
     expect(await codeOf(run(['skills', 'proposals', 'reject', id]))).toBe('proposal_decided');
     await expect(run(['skills', 'proposals', 'approve', id])).rejects.toMatchObject({
       cure: expect.stringContaining('skills proposals reopen'),
