@@ -144,8 +144,10 @@ describe('proposals that were decided, or cannot be', () => {
     expect((await run('skills proposals list')).text).toMatch(
       new RegExp(`${id} +open +letters +reader .*Letters came in the wrong language`),
     );
+    expect((await run('skills proposals count')).text).toBe('1 proposal of 1 waits for you.');
     await run(['skills', 'proposals', 'reject', id]);
     expect((await run('skills proposals list')).text).toContain('Nothing waits for you');
+    expect((await run('skills proposals count', { json: true })).values).toEqual([{ total: 1, waiting: 0 }]);
     expect((await run('skills proposals list --all')).text).toContain('rejected');
     unlinkSync(place(`${FOLDER}/${id}.md`));
     expect((await run('skills proposals list')).text).toBe('Nothing was proposed.');

@@ -18,6 +18,7 @@ export function proposalCommands(context: Context, decisions: Decisions): readon
   return [
     { ...list(context, decisions), path: 'skills proposals' },
     list(context, decisions),
+    count(decisions),
     show(context, decisions),
     diff(decisions),
     ...asking.map((command) => needsPerson<CommandIO, Command>(command, needed)),
@@ -54,6 +55,19 @@ function list(context: Context, { proposals }: Decisions): Command {
         ),
       );
       if (!io.quiet && entries.some(({ state }) => isWaiting(state))) io.print('\nLook at one with: pith skills proposals show ID');
+    },
+  };
+}
+
+function count({ proposals }: Decisions): Command {
+  return {
+    path: 'skills proposals count',
+    description: 'Count the changes of skills that agents propose, and those that wait for you',
+    async run(_, io) {
+      const all = await proposals.list();
+      const waiting = all.filter(({ state }) => isWaiting(state)).length;
+      io.json({ total: all.length, waiting });
+      io.print(`${counted(waiting, 'proposal')} of ${all.length} ${waiting === 1 ? 'waits' : 'wait'} for you.`);
     },
   };
 }
