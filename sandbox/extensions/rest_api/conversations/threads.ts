@@ -100,9 +100,11 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
           conversations.messages(owned.id, { ...given({ after, before }), limit }),
         );
         const thread = shownThread(owned);
+        const [first] = messages;
+        const older = first !== undefined && (await conversations.messages(owned.id, { before: first.seq, limit: 1 })).length > 0;
         const [last] = live === null ? await conversations.messages(owned.id, { limit: 1 }) : [];
         const end = last === undefined ? null : await ends.of(owned.id, last.turnId);
-        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages, live, end }) };
+        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages, older, live, end }) };
       },
     ),
     apiRoute(
