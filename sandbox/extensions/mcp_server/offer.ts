@@ -19,23 +19,15 @@ export async function serverFor(context: ExtensionContext, served: ServedPerson)
   const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   const agent = () => context.agents.find(served.agent.id); // what it may read and do may change while a client is connected
   const [library] = context.find(SkillLibrary);
-<<<<<<< HEAD
   const hide = hiddenFolders(context.use(Places));
-  const shelf = library === undefined ? null : new SkillShelf(library, agent);
-=======
   const readable = library === undefined ? null : new ReadableSkills(library, agent);
->>>>>>> origin/H42
   const mcp = new McpServer(
     { name: 'pith', title: 'Pith', version: '1.0.0' },
     { ...(readable !== null && { instructions: INSTRUCTIONS }), capabilities: { tools: { listChanged: true } } },
   );
   const { server } = mcp;
   const tools = async () =>
-<<<<<<< HEAD
-    toolsOf({ context, served: { ...served, agent: await agent() }, shelf, saved: context.find(SavedSkills)[0] ?? null, hide });
-=======
-    toolsOf({ context, served: { ...served, agent: await agent() }, readable, saved: context.find(SavedSkills)[0] ?? null });
->>>>>>> origin/H42
+    toolsOf({ context, served: { ...served, agent: await agent() }, readable, saved: context.find(SavedSkills)[0] ?? null, hide });
 
   server.setRequestHandler('tools/list', async () => ({
     tools: (await tools()).map(({ name, description, inputSchema, isReadOnly }) => ({

@@ -105,15 +105,10 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
         const [first] = messages;
         const older = first !== undefined && (await conversations.messages(owned.id, { before: first.seq, limit: 1 })).length > 0;
         const [last] = live === null ? await conversations.messages(owned.id, { limit: 1 }) : [];
-<<<<<<< HEAD
         const hide = hiddenFolders(context.use(Places));
         const end = last === undefined ? null : hide(await ends.of(owned.id, last.turnId));
         const told = messages.map((each) => ({ ...each, documents: hide(each.documents), results: hide(each.results) }));
-        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages: told, live, end }) };
-=======
-        const end = last === undefined ? null : await ends.of(owned.id, last.turnId);
-        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages, older, live, end }) };
->>>>>>> origin/H42
+        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages: told, older, live, end }) };
       },
     ),
     apiRoute(
