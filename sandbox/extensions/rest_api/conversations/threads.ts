@@ -107,8 +107,8 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
         const [last] = live === null ? await conversations.messages(owned.id, { limit: 1 }) : [];
         const hide = hiddenFolders(context.use(Places));
         const end = last === undefined ? null : hide(await ends.of(owned.id, last.turnId));
-        const told = messages.map((each) => ({ ...each, documents: hide(each.documents), results: hide(each.results) }));
-        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages: told, older, live, end }) };
+        const shownMessages = messages.map((each) => ({ ...each, documents: hide(each.documents), results: hide(each.results) }));
+        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages: shownMessages, older, live, end }) };
       },
     ),
     apiRoute(
@@ -400,7 +400,7 @@ async function consistent(turns: LiveTurns, threadId: string, read: () => Promis
   }
 }
 
-/** Of the step that is open, what is kept already is told as events too. */
+/** Of the step that is open, what is kept already is shownMessages as events too. */
 function withoutOpenStep(messages: Messages, turn: LiveTurn): Messages {
   const { events } = turn.state();
   const calls = new Set(events.flatMap((event) => (event.type === 'tool-call' ? [event.id] : [])));
