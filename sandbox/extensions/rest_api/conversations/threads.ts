@@ -45,6 +45,8 @@ export interface ThreadPorts {
   readonly threads: OwnedThreads;
   readonly ends: TurnEnds;
   readonly keys: UsedKeys;
+  /** What is kept of a thread that was removed. */
+  forget(threadId: string): Promise<void>;
 }
 
 type Messages = Awaited<ReturnType<Conversations['messages']>>;
@@ -278,7 +280,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
   ];
 }
 
-function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonly ApiRoute[] {
+function changingRoutes({ context, turns, threads, forget }: ThreadPorts): readonly ApiRoute[] {
   const renames = new KeyedQueue();
   return [
     apiRoute(
@@ -361,7 +363,7 @@ function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonl
       async ({ caller, params, signal }) => {
         const { id } = await idle(threads.begun(params['id'] as string, caller), turns);
         await command(context, 'threads delete', { id }, { userId: caller.userId, signal, options: { yes: true } });
-        await Promise.all([threads.forget(id), ends.forget(id)]);
+        await forget(id); // at once: others hear of it later
         return { status: 204 };
       },
     ),
