@@ -1,4 +1,4 @@
-import { captureCommand } from '@pith/command-line';
+import { kernelCommands } from '@pith/command-line';
 import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
 import {
@@ -441,9 +441,7 @@ function command(
   asked: CommandCall,
 ) {
   const { userId, signal, options = {}, session } = asked;
-  const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-  if (kernel === undefined) throw new PithError('command_unknown', `no command '${path}' is offered here`);
-  return captureCommand(kernel, path, { arguments: args, options, userId, session }, signal);
+  return kernelCommands(find(CommandProvider)).run(path, { arguments: args, options, userId, session }, signal);
 }
 
 function shownThread({ id, userId, conversation }: OwnedThread) {
