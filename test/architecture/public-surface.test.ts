@@ -26,7 +26,7 @@ const CODES = words(`
 const TOPIC_NAMES = words(`
   extension.activated extension.failed extension.reloaded extension.stopped problem.found agent.changed
   provider.changed turn.started turn.ended tool.called tool.progressed thread.compacted service.ready service.refused channel.opened user.message
-  schedule.due approval.requested approval.answered notify
+  schedule.due approval.requested approval.answered thread.removed notify
 `);
 const MANIFEST_KEYS = words(`
   id name version description entrypoint provides defines defines.protocols defines.topics defines.topics.<name>.durable depends_on optional_depends_on isolation permissions permissions.network

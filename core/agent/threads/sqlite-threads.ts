@@ -119,7 +119,7 @@ const INSERT_STEP = 'INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?)';
 interface ThreadEvents {
   /** Writes `user.message`, with the turn that answers it. */
   said(statement: Statement, turn: TurnRecord, text: string): void;
-  /** Deletes the events of a thread that is removed. */
+  /** Deletes the events of a thread that is removed, and writes that it was. */
   removed(statement: Statement, threadId: string): void;
 }
 

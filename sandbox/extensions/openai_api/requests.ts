@@ -1,6 +1,6 @@
 import { ulid } from 'ulid';
 import { within, withIdle } from '@pith/promises';
-import { type ExtensionContext, type JsonValue, type Remote } from 'pith';
+import type { ExtensionContext, JsonValue, Remote } from 'pith';
 import type { Caller, HttpUsers, RouteAnswer, RouteRequest } from 'pith/http';
 import type { ProgramEnd, ProgramTurns } from 'pith/program_turns';
 import { type AnswerPart, answerParts } from './answer-parts.ts';
@@ -8,7 +8,7 @@ import { type BranchPorts, branchBehind, lastSeq } from './branches.ts';
 import { type AnswerHead, chatChunks, chatCompletion } from './chat-answer.ts';
 import { type AskedTurn, readChat } from './chat-request.ts';
 import { ApiError, apiErrorOf, apiErrorOfEnd, errorAnswer } from './errors.ts';
-import { KeptResponses } from './kept-responses.ts';
+import type { KeptResponses } from './kept-responses.ts';
 import { responseEvents, threadOfItem } from './responses-answer.ts';
 import { readResponse } from './responses-request.ts';
 import { CHAT, FORGET_RESPONSE, MODEL, MODELS, RESPONSE, RESPONSES } from './routes.ts';
@@ -50,9 +50,8 @@ const HANDLERS: Readonly<Record<string, (request: KnownRequest, ports: Ports) =>
 };
 
 /** Answers in the shape of this interface, errors too. */
-export function openAiRequests({ database, ...ports }: Omit<Ports, 'kept'> & Pick<ExtensionContext, 'database'>) {
-  const all = { ...ports, kept: new KeptResponses(database, ports.clock) };
-  return (request: RouteRequest): Promise<RouteAnswer> => answerRequest(request, all);
+export function openAiRequests(ports: Ports) {
+  return (request: RouteRequest): Promise<RouteAnswer> => answerRequest(request, ports);
 }
 
 async function answerRequest(request: RouteRequest, ports: Ports): Promise<RouteAnswer> {

@@ -28,6 +28,8 @@ export class Api {
   readonly #feed: Feed;
   readonly #notices: Notices;
   readonly #repeated: RepeatedRequests;
+  /** Each keeps something of threads. */
+  readonly #ofThreads: readonly { forget(threadId: string): Promise<void> }[];
 
   constructor(context: ExtensionContext) {
     const conversations = context.use(Conversations);
@@ -41,7 +43,10 @@ export class Api {
     const users = context.use(HttpUsers);
     const commands = (this.#commands = new CommandRoutes(context, users));
     this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
-    const ports = { context, conversations, users, turns, queued, threads, ends, keys: new UsedKeys(tables) };
+    const keys = new UsedKeys(tables);
+    this.#ofThreads = [threads, ends, keys, turns];
+    const forget = (threadId: string): Promise<void> => this.forget(threadId);
+    const ports = { context, conversations, users, turns, queued, threads, ends, keys, forget };
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),
@@ -70,6 +75,11 @@ export class Api {
 
   deliver(message: ChannelMessage, target: string): Promise<string> {
     return this.#notices.deliver(message, target);
+  }
+
+  /** Of a thread that was removed. */
+  async forget(threadId: string): Promise<void> {
+    await Promise.all(this.#ofThreads.map((each) => each.forget(threadId)));
   }
 
   async #described(): Promise<readonly DescribedRoute[]> {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { oncePromised } from '@pith/promises';
+import { oncePromised, untilAborted } from '@pith/promises';
 import { codeOf, type Conversations, type ExtensionContext, messageOf, type Remote } from 'pith';
 import { savedRescheduled } from 'pith/saved_skills';
 import { scheduleChanged } from 'pith/scheduler';
@@ -65,6 +65,11 @@ export class Feed {
   /** The look that has not begun. */
   #next: Promise<void> | null = null;
   #subscribed: () => void = () => undefined;
+  #begin: () => void = () => undefined;
+  /** Once what changed before this process is told. */
+  readonly #begun = new Promise<void>((resolve) => {
+    this.#begin = resolve;
+  });
 
   constructor(private readonly ports: FeedPorts) {}
 
@@ -90,6 +95,7 @@ export class Feed {
     try {
       // What changed before this process is not known one by one.
       await this.add((['extension', 'agent', 'skill'] as const).map((kind) => ({ kind, id: '', userId: null })));
+      this.#begin();
       while (!signal.aborted) {
         await this.#look().catch(failed);
         await (this.#subscribers.size > 0 ? clock.sleep(LOOK_MS, signal) : this.#somebody(signal)).catch(() => undefined); // it ends
@@ -110,6 +116,7 @@ export class Feed {
     const { events: published, id } = this.ports.context;
     published.publish('channel.opened', { extensionId: id });
     try {
+      await untilAborted(this.#begun, signal);
       await this.#look();
       const name = await this.#name();
       const known = await this.#placeOf(name, last);

@@ -35,6 +35,11 @@ type TurnEnd = Extract<TurnEvent, { type: 'turn-end' }>;
 
 const NEVER_BEGAN: TurnEnd = { type: 'turn-end', reason: 'aborted', text: '', usage: { inputTokens: 0, outputTokens: 0 } };
 
+const REMOVED: NonNullable<TurnEnd['error']> = {
+  code: 'thread_unknown',
+  message: 'this message was not sent: its conversation was deleted while it waited; begin a new one',
+};
+
 /** What is drawn again for somebody who comes later: the events of the step that is open. `n`: of the last event. */
 interface LiveState {
   readonly turn: string | null;
@@ -183,6 +188,12 @@ export class LiveTurns {
     return true;
   }
 
+  /** What waits in a thread that was removed begins no other one of its id. */
+  async forget(threadId: string): Promise<void> {
+    await this.queued.forget(threadId);
+    await Promise.all(this.of(threadId).map(async (turn) => turn.isWaiting && this.#refuse(turn, REMOVED)));
+  }
+
   /** Those of a thread that have not ended, the one that runs first. */
   of(threadId: string): readonly LiveTurn[] {
     const open = (this.#threads.get(threadId) ?? []).filter(({ hasEnded }) => !hasEnded);
@@ -269,6 +280,7 @@ export class LiveTurns {
   /** Until the turn before it has ended: what was said before a question does not answer it. A turn that nobody goes on with goes on here. */
   async #freed(turn: LiveTurn): Promise<void> {
     const { threadId } = turn.asked;
+    let wasThere = false;
     for (let looks = 0; !turn.hasEnded && !this.#stop.signal.aborted;) {
       const ahead = this.first(threadId);
       if (ahead !== null) {
@@ -278,7 +290,9 @@ export class LiveTurns {
       const found = await this.conversations.find(threadId);
       const isOpen = (await this.conversations.questions({ threadId })).length > 0;
       if (this.first(threadId) !== null) continue;
+      if (found === null && wasThere) return this.#refuse(turn, REMOVED);
       if (found === null || found.state === 'idle') return;
+      wasThere = true;
       looks = found.state === 'awaiting_approval' && !isOpen ? looks + 1 : 0;
       const hasGoneOn = (found.state === 'cut_off' || looks > MOST_LOOKS) && (await this.#goOn(turn, found.agentId));
       if (!hasGoneOn && !turn.hasEnded) await this.context.clock.sleep(LOOK_MS, this.#stop.signal).catch(() => undefined); // stopped: the loop sees it

@@ -1,4 +1,4 @@
-import { captureCommand } from '@pith/command-line';
+import { kernelCommands } from '@pith/command-line';
 import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
 import {
@@ -45,6 +45,8 @@ export interface ThreadPorts {
   readonly threads: OwnedThreads;
   readonly ends: TurnEnds;
   readonly keys: UsedKeys;
+  /** What is kept of a thread that was removed. */
+  forget(threadId: string): Promise<void>;
 }
 
 type Messages = Awaited<ReturnType<Conversations['messages']>>;
@@ -282,7 +284,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
   ];
 }
 
-function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonly ApiRoute[] {
+function changingRoutes({ context, turns, threads, forget }: ThreadPorts): readonly ApiRoute[] {
   const renames = new KeyedQueue();
   return [
     apiRoute(
@@ -365,7 +367,7 @@ function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonl
       async ({ caller, params, signal }) => {
         const { id } = await idle(threads.begun(params['id'] as string, caller), turns);
         await command(context, 'threads delete', { id }, { userId: caller.userId, signal, options: { yes: true } });
-        await Promise.all([threads.forget(id), ends.forget(id)]);
+        await forget(id); // at once: others hear of it later
         return { status: 204 };
       },
     ),
@@ -443,9 +445,7 @@ function command(
   asked: CommandCall,
 ) {
   const { userId, signal, options = {}, session } = asked;
-  const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-  if (kernel === undefined) throw new PithError('command_unknown', `no command '${path}' is offered here`);
-  return captureCommand(kernel, path, { arguments: args, options, userId, session }, signal);
+  return kernelCommands(find(CommandProvider)).run(path, { arguments: args, options, userId, session }, signal);
 }
 
 function shownThread({ id, userId, conversation }: OwnedThread) {
