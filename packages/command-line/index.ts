@@ -14,7 +14,6 @@ export {
 export { cureParts, type CureParts } from './cure-command.ts';
 export { describedRows } from './described-rows.ts';
 export { AFTER, OPEN, PAGE_OPTIONS, pageOf } from './list-page.ts';
-export { AFTER, PAGE_OPTIONS, pageOf } from './list-page.ts';
 export { kernelCommands, ofKernel } from './kernel-commands.ts';
 export { localTime } from './local-time.ts';
 export { needsPerson } from './needs-person.ts';
