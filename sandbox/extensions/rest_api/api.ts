@@ -40,8 +40,9 @@ export class Api {
     const threads = new OwnedThreads(tables, context.clock, conversations);
     this.#feed = new Feed({ tables, context, conversations, turns, queued });
     this.#notices = new Notices(tables, context.clock, this.#feed);
-    this.#repeated = new RepeatedRequests(tables, context.clock);
     const users = context.use(HttpUsers);
+    const commands = (this.#commands = new CommandRoutes(context, users));
+    this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
     const keys = new UsedKeys(tables);
     this.#ofThreads = [threads, ends, keys, turns];
     const forget = (threadId: string): Promise<void> => this.forget(threadId);
@@ -55,7 +56,6 @@ export class Api {
       uploadRoute(context),
       descriptionRoute(() => this.#described()),
     ];
-    this.#commands = new CommandRoutes(context, users);
     this.#byName = new Map(this.#own.map((route) => [`${route.method} ${route.path}`, route]));
     context.own(() => turns.stop());
   }
@@ -70,7 +70,6 @@ export class Api {
     if (caller === null) throw new PithError('not_found', 'there is nothing at this address');
     const route = this.#byName.get(request.route);
     const asked = { ...request, caller, body, query };
-    if (this.#commands.isShownOnce(request.route)) return this.#commands.answer(asked);
     return this.#repeated.answer(asked, (each) => (route ?? this.#commands).answer(each));
   }
 

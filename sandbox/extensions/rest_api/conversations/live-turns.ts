@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
 import {
   type Conversations,
@@ -6,10 +7,12 @@ import {
   type JsonValue,
   messageOf,
   PithError,
+  Places,
   type Remote,
   type TurnEvent,
   type TurnRequest,
 } from 'pith';
+import { shownEvent } from 'pith/http';
 import { type Frame, Outbox } from './outbox.ts';
 import type { AskedTurn, KeptTurn, QueuedMessages } from './queued-messages.ts';
 import { serverEvent } from './server-events.ts';
@@ -144,7 +147,7 @@ export class LiveTurns {
   readonly #work = new Set<Promise<void>>();
 
   constructor(
-    private readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'logger'>,
+    private readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'logger' | 'use'>,
     private readonly conversations: Remote<Conversations>,
     private readonly queued: QueuedMessages,
     private readonly ends: TurnEnds,
@@ -321,6 +324,7 @@ export class LiveTurns {
   /** `begun` is awaited once the thread has the message. */
   async #events(turn: LiveTurn, asked: AskedTurn, begun: () => Promise<void> = async () => undefined): Promise<void> {
     const request: TurnRequest = { ...asked, channelId: CHANNEL_ID };
+    const hide = hiddenFolders(this.context.use(Places));
     for (let isBusy = true; isBusy;) {
       isBusy = false;
       for await (const event of this.context.agents.run(request, this.#stop.signal)) {
@@ -330,7 +334,7 @@ export class LiveTurns {
         if (event.type === 'turn-start' || (event.type === 'turn-end' && !isStopped)) await begun();
         if (event.type === 'turn-end' && event.reason === 'aborted' && isStopped) await this.#keepBegun(turn, asked);
         if (event.type === 'turn-end' && !isStopped) await this.#keep(turn, event);
-        this.#pass(turn, event);
+        this.#pass(turn, shownEvent(event, hide));
       }
     }
   }
