@@ -13,8 +13,8 @@ export {
 } from './command-line.ts';
 export { cureParts, type CureParts } from './cure-command.ts';
 export { describedRows } from './described-rows.ts';
-export { AFTER, OPEN, PAGE_OPTIONS, pageOf } from './list-page.ts';
 export { kernelCommands, ofKernel } from './kernel-commands.ts';
+export { AFTER, OPEN, PAGE_OPTIONS, pageOf } from './list-page.ts';
 export { localTime } from './local-time.ts';
 export { needsPerson } from './needs-person.ts';
 export { filteredProgramOf, readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';
