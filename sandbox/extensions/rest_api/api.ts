@@ -33,14 +33,15 @@ export class Api {
     const conversations = context.use(Conversations);
     const tables = apiTables(context.database);
     const ends = new TurnEnds(tables);
-    const turns = (this.#turns = new LiveTurns(context, conversations, new QueuedMessages(tables), ends));
+    const queued = new QueuedMessages(tables);
+    const turns = (this.#turns = new LiveTurns(context, conversations, queued, ends));
     const threads = new OwnedThreads(tables, context.clock, conversations);
-    this.#feed = new Feed({ tables, context, conversations, turns });
+    this.#feed = new Feed({ tables, context, conversations, turns, queued });
     this.#notices = new Notices(tables, context.clock, this.#feed);
     const users = context.use(HttpUsers);
     const commands = (this.#commands = new CommandRoutes(context, users));
     this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
-    const ports = { context, conversations, users, turns, threads, ends, keys: new UsedKeys(tables) };
+    const ports = { context, conversations, users, turns, queued, threads, ends, keys: new UsedKeys(tables) };
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),

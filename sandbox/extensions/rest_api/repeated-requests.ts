@@ -20,12 +20,12 @@ export class RepeatedRequests {
   ) {}
 
   async answer(request: ApiRequest, act: (request: ApiRequest) => Promise<RouteAnswer>): Promise<RouteAnswer> {
-    const { route, path, body, headers, caller } = request;
+    const { route, path, body, bytes, headers, caller } = request;
     const key = headers['idempotency-key'];
     // A turn has its key in its thread, and is watched again.
     if (key === undefined || route.startsWith('GET ') || route.endsWith('/messages')) return act(request);
     const name = sha256(`${caller.userId}\0${key}`);
-    const digest = sha256(canonicalJson([route, path, body ?? null]));
+    const digest = sha256(canonicalJson([route, path, body ?? null, sha256(bytes)]));
     return this.#queue.run(name, async () => {
       const since = this.clock.now() - DAY_MS;
       const known = await this.tables.first((db) =>

@@ -203,6 +203,13 @@ describe('routes that commands answer', () => {
     const upload = (type: string) =>
       api.request('/api/uploads', { method: 'POST', token, body: archive, headers: { 'content-type': type } });
     expect((await upload('application/json')).status).toBe(415);
+    const once = async (text: string) => {
+      const headers = { 'content-type': 'application/zip', 'idempotency-key': 'one' };
+      return api.request('/api/uploads', { method: 'POST', token, body: zipOf([{ name: 'odes/SKILL.md', text }]), headers });
+    };
+    const [first, again, other] = [await once(SKILL), await once(SKILL), await once(`${SKILL}more`)];
+    expect([first.status, again.text]).toEqual([201, first.text]);
+    expect(other).toMatchObject({ status: 422, json: { error: { code: 'key_used' } } });
     const { from } = (await upload('application/zip')).json as { readonly from: string };
     const shown = await api.post('/api/skills/install', token, { from });
     expect(shown).toMatchObject({ status: 409, json: { shown: expect.stringContaining('poems') } });
