@@ -121,8 +121,8 @@ describe('W20 responses', () => {
     const openai = await clientOf(served, token);
     const stream = openai.responses.create({ ...json, stream: true });
     await until(() => served.model.requests.length === 2);
-    const { status, parts } = await passed(clock, begun); // before anything is said
-    expect(status).toBe(200);
+    const { status, headers, parts } = await passed(clock, begun); // before anything is said
+    expect([status, headers['x-accel-buffering']]).toEqual([200, 'no']); // a proxy holds nothing back
     const heard = async (): Promise<string> => {
       let raw = '';
       while (!raw.includes(': still here')) raw += String((await parts.next()).value);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { oncePromised, untilAborted } from '@pith/promises';
+import { HEARTBEAT_MS, sentEvent } from '@pith/server-answers';
 import { codeOf, type Conversations, type ExtensionContext, messageOf, type Remote } from 'pith';
 import { savedRescheduled } from 'pith/saved_skills';
 import { scheduleChanged } from 'pith/scheduler';
@@ -10,7 +11,6 @@ import { changedJobs } from './changed-jobs.ts';
 import type { LiveTurns } from './live-turns.ts';
 import { type Frame, Outbox } from './outbox.ts';
 import type { QueuedMessages } from './queued-messages.ts';
-import { serverEvent } from './server-events.ts';
 import { type ApiTables, DAY_MS } from './tables.ts';
 
 export interface FeedPorts {
@@ -48,7 +48,6 @@ const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set<Change['kind']>(['extens
 const WORK: ReadonlySet<string> = new Set<Change['kind']>(['job', 'schedule']);
 
 const LOOK_MS = 500;
-const HEARTBEAT_MS = 15_000;
 /** Of what waits for one reader. */
 const MOST_BYTES = 4 * 1024 * 1024;
 const PAGE = 200;
@@ -121,7 +120,10 @@ export class Feed {
       const name = await this.#name();
       const known = await this.#placeOf(name, last);
       let sent = known ?? this.#notified;
-      yield serverEvent(known === null && last !== undefined ? 'reset' : 'ready', { userId: reader.userId }, `${name}-${sent}`);
+      yield sentEvent(
+        { userId: reader.userId },
+        { event: known === null && last !== undefined ? 'reset' : 'ready', id: `${name}-${sent}` },
+      );
       for (let page = await this.#after(sent); page.length > 0; page = await this.#after(sent))
         for (const change of page) {
           sent = change.place;
@@ -130,8 +132,8 @@ export class Feed {
       for (;;) {
         const next = await subscriber.outbox.next(this.ports.context.clock, HEARTBEAT_MS, signal);
         if (next === 'ended') return;
-        if (next === 'over') return yield serverEvent('reset', {}, `${name}-${this.#notified}`);
-        if (next === 'idle') yield serverEvent('heartbeat', {});
+        if (next === 'over') return yield sentEvent({}, { event: 'reset', id: `${name}-${this.#notified}` });
+        if (next === 'idle') yield sentEvent({}, { event: 'heartbeat' });
         else for (const { place, bytes } of next) if (place === undefined || place > sent) yield bytes;
       }
     } finally {
@@ -291,5 +293,5 @@ function changesOf({ id, userId, asked }: { readonly id: string; readonly userId
 }
 
 function frameOf(name: string, { place, kind, id }: PlacedChange): Frame {
-  return { place, bytes: serverEvent('changed', { kind, id }, `${name}-${place}`) };
+  return { place, bytes: sentEvent({ kind, id }, { event: 'changed', id: `${name}-${place}` }) };
 }

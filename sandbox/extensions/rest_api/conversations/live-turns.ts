@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
+import { HEARTBEAT_MS, sentEvent } from '@pith/server-answers';
 import {
   type Conversations,
   type ExtensionContext,
@@ -15,14 +16,12 @@ import {
 import { shownEvent } from 'pith/http';
 import { type Frame, Outbox } from './outbox.ts';
 import type { AskedTurn, KeptTurn, QueuedMessages } from './queued-messages.ts';
-import { serverEvent } from './server-events.ts';
 import type { TurnEnds } from './turn-ends.ts';
 
 /** The channel of turns that are asked for here. */
 export const CHANNEL_ID = 'web';
 /** Of events that wait for one reader of a turn. */
 const MOST_BYTES = 8 * 1024 * 1024;
-const HEARTBEAT_MS = 15_000;
 /** Of what a call has put out, for those who come later. */
 const MOST_OUTPUT = 64 * 1024;
 
@@ -76,7 +75,7 @@ export class LiveTurn {
     if (event.type === 'turn-start') this.turnId = event.turn;
     this.#keep(event);
     const said = { thread: this.asked.threadId, turn: this.turnId, n: this.#n, event: event as unknown as JsonValue };
-    const frame = { bytes: serverEvent('turn', said) };
+    const frame = { bytes: sentEvent(said, { event: 'turn' }) };
     for (const reader of this.#readers) reader.add(frame);
     if (event.type !== 'turn-end') return frame;
     this.#end = event;
@@ -102,7 +101,8 @@ export class LiveTurn {
   /** `open` is its state as it is now; then its events. The turn goes on when the reader leaves. */
   async *events(clock: ExtensionContext['clock'], signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const reader = new Outbox(MOST_BYTES);
-    const open = serverEvent('open', { thread: this.asked.threadId, ...(this.state() as unknown as Readonly<Record<string, JsonValue>>) });
+    const state = this.state() as unknown as Readonly<Record<string, JsonValue>>;
+    const open = sentEvent({ thread: this.asked.threadId, ...state }, { event: 'open' });
     if (this.#end === null) this.#readers.add(reader);
     else reader.end();
     try {
@@ -110,8 +110,8 @@ export class LiveTurn {
       for (;;) {
         const next = await reader.next(clock, HEARTBEAT_MS, signal);
         if (next === 'ended') return;
-        if (next === 'over') return yield serverEvent('reset', {});
-        if (next === 'idle') yield serverEvent('heartbeat', {});
+        if (next === 'over') return yield sentEvent({}, { event: 'reset' });
+        if (next === 'idle') yield sentEvent({}, { event: 'heartbeat' });
         else for (const { bytes } of next) yield bytes;
       }
     } finally {

@@ -1,6 +1,7 @@
 import { kernelCommands } from '@pith/command-line';
 import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
+import { EVENT_STREAM } from '@pith/server-answers';
 import {
   codeOf,
   CommandProvider,
@@ -22,7 +23,6 @@ import type { QueuedMessages } from './queued-messages.ts';
 import type { TurnEnds } from './turn-ends.ts';
 import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
 import type { UsedKeys } from './used-keys.ts';
-import { streamed } from './server-events.ts';
 import {
   choiceShape,
   count,
@@ -380,7 +380,8 @@ export async function watched(
   { headers, signal }: Pick<ApiRequest, 'headers' | 'signal'>,
   turn: LiveTurn,
 ): Promise<RouteAnswer> {
-  if ((headers['accept'] ?? '').includes('text/event-stream')) return streamed(turn.events(context.clock, signal));
+  if ((headers['accept'] ?? '').includes('text/event-stream'))
+    return { status: 200, headers: EVENT_STREAM, body: turn.events(context.clock, signal) };
   const { reason, text, usage, error = null } = await turn.ended;
   if (turn.turnId === null && error !== null) throw new PithError(error.code, error.message, given({ cure: error.cure }));
   const { threadId: thread } = turn.asked;
