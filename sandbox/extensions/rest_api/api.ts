@@ -36,9 +36,10 @@ export class Api {
     const turns = (this.#turns = new LiveTurns(context, conversations, new QueuedMessages(tables), ends));
     const threads = new OwnedThreads(tables, context.clock, conversations);
     this.#feed = new Feed({ tables, context, conversations, turns });
-    this.#notices = new Notices(tables, context.clock, this.#feed);
-    this.#repeated = new RepeatedRequests(tables, context.clock);
     const users = context.use(HttpUsers);
+    const administrators = async () => (await users.tokens()).filter(({ may }) => may === 'admin').map(({ userId }) => userId);
+    this.#notices = new Notices(tables, context.clock, this.#feed, administrators);
+    this.#repeated = new RepeatedRequests(tables, context.clock);
     const ports = { context, conversations, users, turns, threads, ends, keys: new UsedKeys(tables) };
     this.#own = [
       ...threadRoutes(ports),
