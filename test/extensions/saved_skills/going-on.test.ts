@@ -190,7 +190,11 @@ describe('runs whose process ends or stalls', () => {
     await until(async () => (await store.list({ names: ['saved_skills.run'], limit: 1 }))[0]!.at > clock.now());
     expect(await shown(kernel, id)).toMatchObject({ state: 'running' });
     change('DROP TRIGGER full');
-    const run = await passing(clock, async () => !['queued', 'running'].includes((await shown(kernel, id)).state) && shown(kernel, id), 2_000);
+    const run = await passing(
+      clock,
+      async () => !['queued', 'running'].includes((await shown(kernel, id)).state) && shown(kernel, id),
+      2_000,
+    );
     expect(run).toMatchObject({ state: 'ok', output: 'done', error: null });
   });
 
