@@ -1,5 +1,5 @@
 import type { Command, CommandInput, CommandIO } from '../contract/index.ts';
-import { AFTER, type CommandOption } from '@pith/command-line';
+import { AFTER, OPEN, type CommandOption } from '@pith/command-line';
 import type { Kernel } from '../compose/index.ts';
 import { requireTrust } from '../trust/index.ts';
 import type { Line } from './terminal/opened-target.ts';
@@ -250,7 +250,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'jobs list',
     description: 'List durable work, newest first',
-    options: [...JOBS, WITHOUT, { name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 }, AFTER],
+    options: [...JOBS, OPEN, WITHOUT, { name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 }, AFTER],
     load: async () => (await import('./commands/jobs.ts')).listJobs,
   },
   {

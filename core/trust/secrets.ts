@@ -430,7 +430,7 @@ export function recipientOf(text: string): string {
 export function notGiven(name: string, kept: readonly StoredSecret[], { recipient }: Asker): PithError {
   const recipients = kept.flatMap((each) => each.for);
   const whom =
-    recipients.map((one) => (one === DEFAULT_RECIPIENT ? 'the usual addresses of what ships with Pith' : one)).join(', ') || 'nobody';
+    recipients.map((one) => (one === DEFAULT_RECIPIENT ? 'the default addresses of what ships with Pith' : one)).join(', ') || 'nobody';
   const verb = kept.length === 1 ? 'allow' : 'set'; // which of several is meant nobody knows
   return new PithError('secret_not_given', `the secret '${name}' was given for ${whom}, and not for ${recipient}, which asks for it`, {
     cure: `${recipient.startsWith('provider:') ? 'connect a model here: pith setup; or, ' : ''}if that is right, run: pith secrets ${verb} ${name} --for ${quoted(recipient)}`,

@@ -13,7 +13,7 @@ export {
 } from './command-line.ts';
 export { cureParts, type CureParts } from './cure-command.ts';
 export { describedRows } from './described-rows.ts';
-export { AFTER, PAGE_OPTIONS, pageOf } from './list-page.ts';
+export { AFTER, OPEN, PAGE_OPTIONS, pageOf } from './list-page.ts';
 export { localTime } from './local-time.ts';
 export { needsPerson } from './needs-person.ts';
 export { filteredProgramOf, readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';

@@ -3,6 +3,9 @@ import { countOption, WrongUse, type CommandOption, type ParsedCommand } from '.
 /** The option of a command that lists from somewhere on. */
 export const AFTER: CommandOption = { name: 'after', type: 'string', description: 'Only what follows this one in the list' };
 
+/** The option of a command that lists work. */
+export const OPEN: CommandOption = { name: 'open', type: 'boolean', description: 'Only what has not ended' };
+
 /** The options of a command that lists in pages. */
 export const PAGE_OPTIONS: readonly CommandOption[] = [{ name: 'limit', type: 'number', description: 'At most this many' }, AFTER];
 

@@ -2,7 +2,7 @@ import type { CommandInput, CommandIO, JsonValue } from '../../contract/index.ts
 import { countOption } from '@pith/command-line';
 import { printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
-import { hasEnded, infoOf, type JobRow, NEVER } from '../../durable/index.ts';
+import { hasEnded, infoOf, type JobRow, NEVER, STATES } from '../../durable/index.ts';
 import { filterOf, jobOf, ownerSeenBy, retryWith } from './job-names.ts';
 import { colours, paintState, printFields, printTable, timeOf } from './text.ts';
 
@@ -12,11 +12,13 @@ export async function listJobs(kernel: Kernel, input: CommandInput, io: CommandI
   const filter = await filterOf(kernel, input);
   const { after } = input.options;
   const without = [input.options['without'] ?? []].flat().map((id) => `${String(id)}.`);
+  const states = input.options['open'] === true ? { states: (filter.states ?? STATES).filter((state) => !hasEnded({ state })) } : {};
   const before = after === undefined ? {} : { before: (await jobOf(kernel, String(after), io)).number };
   const rows = await kernel.jobs.store.list({
     ...filter,
     ...ownerSeenBy(kernel, io),
     ...before,
+    ...states,
     without,
     limit: countOption(input, 'limit'),
   });

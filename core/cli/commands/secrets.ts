@@ -124,7 +124,7 @@ function givenFor({ for: recipients, none }: ReturnType<Kernel['host']['setup'][
 }
 
 function inWords(recipient: string): string {
-  return recipient === DEFAULT_RECIPIENT ? 'the usual addresses' : recipient;
+  return recipient === DEFAULT_RECIPIENT ? 'the default addresses' : recipient;
 }
 
 async function firstLine(lines: AsyncIterable<string>): Promise<string | null> {

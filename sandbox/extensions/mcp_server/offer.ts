@@ -6,7 +6,7 @@ import { SavedSkills } from 'pith/saved_skills';
 import { SkillLibrary, skillsChanged } from 'pith/skill_registry';
 import { promptOf, promptsOf } from './prompts.ts';
 import type { ServedPerson } from './served.ts';
-import { SkillShelf } from './skill-shelf.ts';
+import { ReadableSkills } from './readable-skills.ts';
 import { skillSource } from './skill-source.ts';
 import { toolsOf } from './tools.ts';
 
@@ -20,14 +20,14 @@ export async function serverFor(context: ExtensionContext, served: ServedPerson)
   const agent = () => context.agents.find(served.agent.id); // what it may read and do may change while a client is connected
   const [library] = context.find(SkillLibrary);
   const hide = hiddenFolders(context.use(Places));
-  const shelf = library === undefined ? null : new SkillShelf(library, agent);
+  const readable = library === undefined ? null : new ReadableSkills(library, agent);
   const mcp = new McpServer(
     { name: 'pith', title: 'Pith', version: '1.0.0' },
-    { ...(shelf !== null && { instructions: INSTRUCTIONS }), capabilities: { tools: { listChanged: true } } },
+    { ...(readable !== null && { instructions: INSTRUCTIONS }), capabilities: { tools: { listChanged: true } } },
   );
   const { server } = mcp;
   const tools = async () =>
-    toolsOf({ context, served: { ...served, agent: await agent() }, shelf, saved: context.find(SavedSkills)[0] ?? null, hide });
+    toolsOf({ context, served: { ...served, agent: await agent() }, readable, saved: context.find(SavedSkills)[0] ?? null, hide });
 
   server.setRequestHandler('tools/list', async () => ({
     tools: (await tools()).map(({ name, description, inputSchema, isReadOnly }) => ({
@@ -62,12 +62,12 @@ export async function serverFor(context: ExtensionContext, served: ServedPerson)
     });
   }
 
-  if (shelf !== null) {
+  if (readable !== null) {
     server.registerCapabilities({ resources: { listChanged: true } });
     const { SkillsExtension } = await import('@modelcontextprotocol/server/ext/skills');
     const warn = ({ path, message }: { readonly path: string; readonly message: string }) =>
       context.logger.debug('a skill is not offered to MCP clients', { path, message });
-    new SkillsExtension({ source: await skillSource(shelf), onWarning: warn }).attach(mcp);
+    new SkillsExtension({ source: await skillSource(readable), onWarning: warn }).attach(mcp);
   }
   return mcp;
 }

@@ -2,7 +2,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { PithError, z, type ExtensionContext } from 'pith';
 import type { SavedSkills } from 'pith/saved_skills';
 import type { ServedPerson } from './served.ts';
-import type { SkillShelf } from './skill-shelf.ts';
+import type { ReadableSkills } from './readable-skills.ts';
 
 /** A tool as a client sees and calls it. */
 export interface ServedTool {
@@ -23,7 +23,7 @@ export interface ToolPorts {
   readonly context: ExtensionContext;
   readonly served: ServedPerson;
   /** null: there are no skills here. */
-  readonly shelf: SkillShelf | null;
+  readonly readable: ReadableSkills | null;
   readonly saved: SavedSkills | null;
   /** Names folders of this machine in place of their paths. */
   hide<T>(shown: T): T;

@@ -1,7 +1,7 @@
 import type { Resource } from '@modelcontextprotocol/server';
 import type { Skill, SkillReadResult, SkillSource } from '@modelcontextprotocol/server/ext/skills';
 import type { SkillRecord } from 'pith/skill_registry';
-import type { SkillShelf } from './skill-shelf.ts';
+import type { ReadableSkills } from './readable-skills.ts';
 
 const SCHEME = 'skill://';
 /** Each entry has digests of all files of its skill. */
@@ -9,13 +9,13 @@ const ENTRIES_A_PAGE = 20;
 /** The list of resources has no pages: more skills than these are found by `skills/list` and by `list_skills`. */
 const MOST_LISTED = 1000;
 
-/** The skills of a shelf, as the skills extension of the protocol publishes them: `skill://<id>/SKILL.md` and the files beside it. */
-export async function skillSource(shelf: SkillShelf): Promise<SkillSource> {
+/** Readable skills, as the skills extension of the protocol publishes them: `skill://<id>/SKILL.md` and the files beside it. */
+export async function skillSource(readable: ReadableSkills): Promise<SkillSource> {
   const { DIRECTORY_MIME_TYPE, SkillCatalogError, skillEntry } = await import('@modelcontextprotocol/server/ext/skills');
 
   /** undefined: its folder is none that can be published whole, such as one whose name is another than that in SKILL.md. */
   async function entryOf(skill: SkillRecord): Promise<Skill | undefined> {
-    const files = await shelf.files(skill);
+    const files = await readable.files(skill);
     if (files === null || uriOf(skill, 'SKILL.md') === null) return undefined;
     try {
       return await skillEntry(folderOf(skill), files);
@@ -27,7 +27,7 @@ export async function skillSource(shelf: SkillShelf): Promise<SkillSource> {
 
   async function meant(uri: string): Promise<{ readonly skill: SkillRecord; readonly path: string } | null> {
     const segments = segmentsOf(uri);
-    const skills = segments === null ? [] : await shelf.skills();
+    const skills = segments === null ? [] : await readable.skills();
     for (const length of [1, 2]) {
       const id = segments?.slice(0, length).join(':');
       const skill = skills.find((each) => each.id === id);
@@ -38,7 +38,7 @@ export async function skillSource(shelf: SkillShelf): Promise<SkillSource> {
 
   return {
     async list({ cursor = '' }) {
-      const all = (await shelf.skills()).filter(({ id }) => id > cursor);
+      const all = (await readable.skills()).filter(({ id }) => id > cursor);
       const page = all.slice(0, ENTRIES_A_PAGE);
       const skills: Skill[] = [];
       for (const skill of page) {
@@ -55,13 +55,13 @@ export async function skillSource(shelf: SkillShelf): Promise<SkillSource> {
 
     async read(uri) {
       const found = await meant(uri);
-      const bytes = found === null ? null : await shelf.file(found.skill, found.path);
+      const bytes = found === null ? null : await readable.file(found.skill, found.path);
       return bytes === null ? undefined : contentOf(found!.path, bytes);
     },
 
     async readDirectory(uri) {
       const found = await meant(uri.replace(/\/+$/u, ''));
-      const files = found === null ? null : await shelf.files(found.skill);
+      const files = found === null ? null : await readable.files(found.skill);
       if (found === null || files === null) return undefined;
       const children = childrenOf(Object.keys(files), found.path);
       if (children.size === 0) return undefined;
@@ -77,7 +77,7 @@ export async function skillSource(shelf: SkillShelf): Promise<SkillSource> {
     },
 
     async listResources() {
-      return (await shelf.skills()).slice(0, MOST_LISTED).flatMap((skill): readonly Resource[] => {
+      return (await readable.skills()).slice(0, MOST_LISTED).flatMap((skill): readonly Resource[] => {
         const uri = uriOf(skill, 'SKILL.md');
         return uri === null ? [] : [{ uri, name: skill.id, description: skill.description, ...typeOf('SKILL.md') }];
       });

@@ -5,17 +5,17 @@ import { nearest, printableLine } from '@pith/plain-text';
 import { delegateTask } from './delegate-task.ts';
 import { CHANNEL } from './served.ts';
 import { type ServedTool, servedTool, textResult, type ToolPorts } from './served-tool.ts';
-import type { SkillShelf } from './skill-shelf.ts';
+import type { ReadableSkills } from './readable-skills.ts';
 import { contentOf } from './skill-source.ts';
 
 /** The tools of one connection now. A saved skill that has the name of another tool is left out. */
 export async function toolsOf(ports: ToolPorts): Promise<readonly ServedTool[]> {
-  const own = [...(ports.shelf === null ? [] : skillTools(ports.shelf)), delegateTask(ports)];
+  const own = [...(ports.readable === null ? [] : skillTools(ports.readable)), delegateTask(ports)];
   const taken = new Set(own.map(({ name }) => name));
   return [...own, ...(await savedTools(ports)).filter(({ name }) => !taken.has(name))];
 }
 
-function skillTools(shelf: SkillShelf): readonly ServedTool[] {
+function skillTools(readable: ReadableSkills): readonly ServedTool[] {
   const skill = z.string().describe('Its id, as list_skills shows it.');
   return [
     servedTool({
@@ -28,8 +28,8 @@ function skillTools(shelf: SkillShelf): readonly ServedTool[] {
         offset: z.int().min(0).default(0),
       }),
       async call({ query, limit, offset }, { signal }) {
-        const all = await shelf.skills();
-        const found = query.trim() === '' ? null : (await shelf.search(query, MOST_FOUND, signal)).ranked;
+        const all = await readable.skills();
+        const found = query.trim() === '' ? null : (await readable.search(query, MOST_FOUND, signal)).ranked;
         const byId = new Map(all.map((each) => [each.id, each]));
         const ids = found?.map(({ id }) => id) ?? [...byId.keys()];
         const shown = ids.slice(offset, offset + limit).flatMap((id) => byId.get(id) ?? []);
@@ -43,7 +43,7 @@ function skillTools(shelf: SkillShelf): readonly ServedTool[] {
       description: 'Reads the instructions of a skill, and the names of its other files.',
       isReadOnly: true,
       input: z.object({ skill_id: skill }),
-      call: async ({ skill_id: id }) => textResult(await shelf.instructions(await found(shelf, id))),
+      call: async ({ skill_id: id }) => textResult(await readable.instructions(await found(readable, id))),
     }),
     servedTool({
       name: 'read_skill_resource',
@@ -51,7 +51,7 @@ function skillTools(shelf: SkillShelf): readonly ServedTool[] {
       isReadOnly: true,
       input: z.object({ skill_id: skill, path: z.string().describe("Relative to the skill's folder.") }),
       async call({ skill_id: id, path }) {
-        const bytes = await shelf.file(await found(shelf, id), path);
+        const bytes = await readable.file(await found(readable, id), path);
         if (bytes === null)
           throw new PithError('skill_not_found', `the skill '${printableLine(id)}' has no readable file of that path`, {
             cure: 'read_skill lists its files',
@@ -66,12 +66,12 @@ function skillTools(shelf: SkillShelf): readonly ServedTool[] {
 
 const MOST_FOUND = 100;
 
-async function found(shelf: SkillShelf, id: string) {
-  const skill = await shelf.find(id);
+async function found(readable: ReadableSkills, id: string) {
+  const skill = await readable.find(id);
   if (skill !== null) return skill;
   const near = nearest(
     id,
-    (await shelf.skills()).map((each) => each.id),
+    (await readable.skills()).map((each) => each.id),
     3,
   );
   throw new PithError('skill_not_found', `there is no skill '${printableLine(id)}' here`, {

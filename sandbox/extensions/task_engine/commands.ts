@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Permissions, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
 import { WorkProvider, type RunningWork } from './contract.ts';
-import { type ActingUser, AFTER, countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { type ActingUser, AFTER, countOption, localTime, OPEN, renderTable, textColumns, widthOf } from '@pith/command-line';
 import type { TaskService } from './task-service.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
 import { changeJson, taskIdFor, taskJson } from './view.ts';
@@ -49,6 +49,7 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
       description: 'List the tasks, newest first',
       options: [
         { name: 'state', short: 's', type: 'string', description: `Only those that are ${TASK_STATES.join(', ')}` },
+        OPEN,
         { name: 'limit', short: 'k', type: 'number', description: 'At most this many', default: DEFAULT_LISTED },
         AFTER,
       ],
@@ -57,11 +58,12 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
         const limit = countOption({ options }, 'limit', DEFAULT_LISTED);
         const state = stateOf(options['state']);
         const { after } = options;
-        const works = state === null ? await worksFor(user) : [];
+        const isOpen = options['open'] === true;
+        const works = state === null ? (await worksFor(user)).filter(({ ended }) => !isOpen || ended === null) : [];
         const at = works.findIndex(({ id }) => id === after);
         const running = after === undefined || at !== -1 ? works.slice(at + 1, at + 1 + limit) : [];
         const from = after === undefined || at !== -1 ? {} : { after: (await service.find(String(after), user)).id };
-        const tasks = await service.store.list(limit - running.length, { state, userId: user, ...from });
+        const tasks = await service.store.list(limit - running.length, { state, isOpen, userId: user, ...from });
         io.json([...running.map(workJson), ...tasks.map(ownedJson)]);
         io.print(listText(tasks, running, ports.clock.now(), io));
       },

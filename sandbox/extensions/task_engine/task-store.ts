@@ -20,6 +20,8 @@ export interface TaskLimits {
 
 export interface TaskFilter {
   readonly state?: TaskState | null;
+  /** Only those that have not ended. */
+  readonly isOpen?: boolean;
   /** Whose they are; null: everybody's. */
   readonly userId?: string | null;
   /** The id of the task that they follow. */
@@ -40,10 +42,10 @@ type Row = NonNullable<Awaited<ReturnType<Database['get']>>>;
 type Statements = Parameters<Database['write']>[0];
 type JobStatement = ReturnType<ExtensionContext['jobs']['statement']>;
 
-const LISTED = `SELECT id, task FROM task_engine__tasks WHERE state = coalesce(?, state)
+const IS_OPEN = `state NOT IN ('done', 'failed', 'cancelled')`;
+const LISTED = `SELECT id, task FROM task_engine__tasks WHERE state = coalesce(?, state) AND (? = 0 OR ${IS_OPEN})
   AND (? IS NULL OR CASE WHEN json_valid(task) THEN json_extract(task, '$.submitter.userId') END = ?)
   AND (? IS NULL OR seq < (SELECT seq FROM task_engine__tasks WHERE id = ?)) ORDER BY seq DESC LIMIT ?`;
-const IS_OPEN = `state NOT IN ('done', 'failed', 'cancelled')`;
 const UNFINISHED = `SELECT count(*) AS n FROM task_engine__tasks WHERE ${IS_OPEN}`;
 
 /** The tables of tasks. What is written is on disk when the promise resolves. */
@@ -70,8 +72,8 @@ export class TaskStore {
   }
 
   /** Newest first. */
-  async list(limit: number, { state = null, userId = null, after = null }: TaskFilter = {}): Promise<readonly Task[]> {
-    return this.#tasks(LISTED, state && columnOf(state), userId, userId, after, after, limit);
+  async list(limit: number, { state = null, isOpen = false, userId = null, after = null }: TaskFilter = {}): Promise<readonly Task[]> {
+    return this.#tasks(LISTED, state && columnOf(state), isOpen ? 1 : 0, userId, userId, after, after, limit);
   }
 
   async ids(): Promise<readonly string[]> {

@@ -58,6 +58,8 @@ describe('pith jobs', () => {
       [['--without', 'post', '--without', 'nobody'], 'C'],
       [['--state', 'dead'], 'A'],
       [['--state', 'dead', '--state', 'waiting'], 'C B A'],
+      [['--open'], 'C B'],
+      [['--open', '--state', 'dead', '--state', 'waiting'], 'C B'],
       [['--lane', 'night'], 'B'],
       [['--owner', 'ada'], 'A'],
       [['--limit', '1'], 'C'],

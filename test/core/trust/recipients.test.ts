@@ -84,12 +84,12 @@ describe('who asks for a secret', () => {
 });
 
 describe('the file of secrets', () => {
-  it('T5 a plain text from before counts for the usual addresses of what ships, and nowhere else', () => {
+  it('T5 a plain text from before counts for the default addresses of what ships, and nowhere else', () => {
     const secrets = createSecrets({}, fileOf({ KEY: 'from-before', OTHER: 'x' }));
     expect(secrets.get('KEY', askerOf(models, true, 'KEY', openai('https://api.openai.com', true)))).toBe('from-before');
     expect(secrets.get('KEY', askerOf(models, true, 'KEY'))).toBe('from-before');
     const refused = (name: string, shipped: boolean, to: string, usual: boolean) =>
-      expect(() => secrets.get(name, askerOf(models, shipped, name, openai(to, usual)))).toThrow('was given for the usual addresses');
+      expect(() => secrets.get(name, askerOf(models, shipped, name, openai(to, usual)))).toThrow('was given for the default addresses');
     refused('KEY', true, 'http://evil.example', false);
     refused('KEY', false, 'https://api.openai.com', true);
     refused('OTHER', true, 'https://api.openai.com', true); // the settings name it, not its manifest
@@ -148,7 +148,7 @@ describe('the file of secrets', () => {
     expect([ask(first?.to), ask(second?.to), ask(third?.to)]).toEqual(['from-before', 'one', null]);
     expect(JSON.parse(readFileSync(file.file, 'utf8'))['KEY']).toHaveLength(3);
     expect(() => ask('http://127.0.0.1:3')).toThrow(
-      `was given for the usual addresses of what ships with Pith, ${second?.who}, and not for`,
+      `was given for the default addresses of what ships with Pith, ${second?.who}, and not for`,
     );
     file.keep('KEY', { value: 'one', for: [third!.who] });
     expect(file.get('KEY')).toEqual([

@@ -63,7 +63,9 @@ describe('the librarian reads skills', () => {
       source: null,
     });
     expect(
-      parseSkillText('Skill: a\nsource: /s\nVersion: 1.0\nBase directory: /s/a\nApprox. tokens: 5\n\n# A\n\nText.\n\n--- end of skill a ---'),
+      parseSkillText(
+        'Skill: a\nsource: /s\nVersion: 1.0\nBase directory: /s/a\nApprox. tokens: 5\n\n# A\n\nText.\n\n--- end of skill a ---',
+      ),
     ).toEqual({ body: '# A\n\nText.', source: null });
     const envelope =
       '[Skill: a]\nversion: none\nsha256: 0\nsource: sandbox/skills\nbase directory: /s/a\nsize: approx. 5 tokens\n\n<skill id="a" sha256="0">\n# A\n\nSay </skill> never.\n</skill>\n\n[End of skill: a, sha256 0]';

@@ -31,6 +31,10 @@ describe('conversations over HTTP', () => {
         { role: 'assistant', text: 'Hello Ann' },
       ],
     });
+    const older = async (query: string) => (await api.request(`/api/threads/${id}?${query}`, { token })).json;
+    expect(await Promise.all(['limit=1', 'limit=1&before=2', 'limit=2', 'after=1'].map(older))).toMatchObject(
+      [true, false, false, true].map((is) => ({ older: is })),
+    );
     const rename = (title: string, match: string) =>
       api.request(`/api/threads/${id}`, { method: 'PATCH', token, json: { title }, headers: { 'if-match': match } });
     expect((await rename('Another', '"older"')).status).toBe(412);

@@ -77,6 +77,7 @@ describe('lists over HTTP', () => {
     expect(await ids(`${mine}&state=disabled`)).toEqual(['poems']);
     expect(await ids(`${mine}&all=true&tag=text`)).toEqual(['letters', 'poems']);
     expect(await ids(`${mine}&text=WRITES%20rep`)).toEqual(['reports']);
+    expect(await ids(`${mine}&prefix=let`)).toEqual(['letters']);
     expect(await ids('text=nothing')).toEqual([]);
     for (const place of ['/api/skills', '/api/all-skills/counts']) {
       const wrong = await api.request(`${place}?state=disable`, { token: api.root });

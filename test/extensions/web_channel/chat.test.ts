@@ -515,6 +515,27 @@ describePage('the chat', () => {
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
   });
 
+  it('W11 W32 of thousands of skills, the server is asked for the few that a message after a slash may name', async () => {
+    const names = Array.from({ length: 30 }, (_, at) => `memo-${at + 10}`);
+    const skill = (name: string) => `---\nname: ${name}\ndescription: Writes memos. Use when somebody wants one.\n---\n\nWrite.\n`;
+    const files = Object.fromEntries(names.map((name) => [`skills/${name}/SKILL.md`, skill(name)]));
+    const { api, page, faults } = await openPage({ script: [{ text: 'As the skill says.' }], files });
+    const asked: (string | null)[] = [];
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname === '/api/skills') asked.push(searchParams.get('limit'));
+    });
+    await page.getByRole('textbox', { name: 'Message' }).pressSequentially('/memo-3');
+    const suggested = page.getByRole('listbox', { name: 'Suggestions' }).getByRole('option');
+    await suggested.filter({ hasText: '/memo-37' }).waitFor();
+    expect((await suggested.allTextContents()).map((text) => text.slice(0, 8))).toEqual(names.slice(20, 28).map((name) => `/${name}`));
+    await say(page, '/memo-39 for Ann');
+    await page.getByText('As the skill says.').waitFor();
+    expect(JSON.stringify(api.model.requests.at(-1))).toContain('Use the skill `memo-39`: for Ann');
+    expect([asked.length > 0, new Set(asked)]).toEqual([true, new Set(['8'])]);
+    expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]); // recipes are not there
+  });
+
   it('W11 a slash does what it does in a terminal: commands of the conversation, skills by name, and nothing unknown is sent', async () => {
     const { api, page, faults } = await openPage({ script: [{ text: 'Hello.' }, { text: 'As the skill says.' }] });
     await say(page, 'Hi');

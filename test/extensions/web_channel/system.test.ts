@@ -199,6 +199,21 @@ extensions:
     expect(faults).toEqual([]);
   });
 
+  it('W2 a token is made for nobody who is not named: without a name it would be one of the administrator at the terminal', async () => {
+    const { page, faults } = await openPage();
+    const requests: string[] = [];
+    page.on('request', (request) => void (request.method() === 'POST' && requests.push(request.url())));
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByRole('link', { name: 'Users and tokens' }).click();
+    const name = page.getByLabel('Name of the person');
+    for (const typed of ['', ' ']) {
+      await name.fill(typed);
+      await page.getByRole('button', { name: 'New token' }).press('Enter');
+      await page.locator('input[name=user]:focus:invalid').waitFor();
+    }
+    expect([requests, faults]).toEqual([[], []]);
+  });
+
   it('W15 W16 an open view asks again for what may have changed while the server was away', async () => {
     const { api, page } = await openPage();
     await page.getByRole('link', { name: 'System' }).click();

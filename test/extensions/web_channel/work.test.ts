@@ -2,7 +2,8 @@ import { writeFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { type JsonValue, PithError } from 'pith';
 import { expect, it } from 'vitest';
-import { until } from '../../waiting.ts';
+import { gate, until } from '../../waiting.ts';
+import { lengthOf } from '../../../sandbox/extensions/web_channel/page/parts/length.ts';
 import { describePage, openPage, say, tooWide, violations } from './browser.ts';
 
 /** The lines of a timeline: what, kind and outcome. */
@@ -204,6 +205,63 @@ describePage('work', () => {
     expect(faults).toEqual([]);
   });
 
+  it('W14 W32 a long table of work comes in pages, and what has not ended is found behind any number of what has', async () => {
+    const { api, page, faults } = await openPage();
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    expect((await api.request('/api/jobs/pause', { method: 'POST', token, json: { name: 'task_engine' } })).status).toBe(200);
+    const submitted = async (goal: string): Promise<string> => {
+      const { values } = await api.pith.command(['tasks', 'submit', goal], { json: true });
+      return (values[0] as { readonly id: string }).id;
+    };
+    await submitted('The very first');
+    for (let number = 1; number <= 110; number += 1) await api.pith.command(['tasks', 'cancel', await submitted(`Number ${number}.`)]);
+    await page.getByRole('link', { name: 'Work' }).press('Enter');
+    await page.getByRole('link', { name: 'Number 110.' }).waitFor();
+    const first = page.getByRole('link', { name: 'The very first' });
+    expect(await first.count()).toBe(0);
+    await page.getByRole('checkbox', { name: 'Only what has not ended' }).check();
+    await first.waitFor();
+    await page
+      .getByRole('link', { name: /^Number/u })
+      .first()
+      .waitFor({ state: 'detached' });
+    await page.getByRole('checkbox', { name: 'Only what has not ended' }).uncheck();
+    const more = page.getByRole('button', { name: 'More', exact: true });
+    await page.getByRole('link', { name: 'Number 110.' }).waitFor();
+    await until(async () => {
+      if ((await more.count()) === 0) return true;
+      await more.scrollIntoViewIfNeeded({ timeout: 1000 });
+      return false;
+    });
+    expect(await page.getByRole('link', { name: /^(?:Number|The very first)/u }).count()).toBe(111);
+    expect(faults).toEqual([]);
+  });
+
+  it('W14 W16 pages of a task, a run and a saved skill hear what changed, and ask for nothing while nothing does', async () => {
+    const open = gate();
+    const { api, page, faults } = await openPage({ script: [async () => (await open.opened, { text: 'Good morning!' })] });
+    await page.clock.install();
+    await api.pith.command(['saved', 'new', 'greet', '--text', JSON.stringify({ system_prompt: 'Greet.' })]);
+    await page.getByRole('link', { name: 'Saved skills', exact: true }).click();
+    await page.getByRole('link', { name: 'local/greet' }).click();
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    await api.pith.command(['run', 'greet', '--background']);
+    await page.getByRole('cell', { name: 'running' }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => void (/\/api\/(?:runs|tasks|lanes)/u.test(request.url()) && asked.push(request.url())));
+    await page.clock.runFor(10_000);
+    expect(asked).toEqual([]);
+    await page.locator('table').getByRole('link').first().click();
+    await page.getByRole('status').getByText('running').waitFor();
+    asked.length = 0;
+    await page.clock.runFor(10_000);
+    expect(asked).toEqual([]);
+    open.open();
+    await page.getByText('Good morning!').waitFor();
+    await page.getByRole('status').getByText('ok').waitFor();
+    expect(faults).toEqual([]);
+  });
+
   it('W2 W5 the timeline of another person’s conversation is unknown', async () => {
     const { api, page } = await openPage({ script: [{ text: 'Hello' }] });
     await say(page, 'Good day');
@@ -217,4 +275,9 @@ describePage('work', () => {
     expect(await Promise.all(known.map(async (path) => (await api.request(path, { token: ann })).status))).toEqual([404, 404, 404]);
     expect((await api.request(`/api/threads/${id}/trace?turn=${turn}`, { token: own })).json).toMatchObject({ id: turn });
   });
+});
+
+it('W11 W14 says how long something took in one form', () => {
+  const lengths = [350, 2400, 59_949, 59_960, 192_000, 7_500_000].map(lengthOf);
+  expect(lengths).toEqual(['350 ms', '2.4 s', '59.9 s', '1 min 0 s', '3 min 12 s', '2 h 5 min']);
 });

@@ -52,13 +52,14 @@ export const questionShape = () =>
 export const threadListShape = () => z.strictObject({ threads: z.array(threadShape()), cursor: z.string().nullable() });
 
 /**
- * `live`: what is not in `messages` yet; `n` numbers its events as `/api/events` does. `waiting`: messages behind it. `end`: of the last turn,
+ * `older`: whether there are messages before these. `live`: what is not in `messages` yet; `n` numbers its events as `/api/events` does. `waiting`: messages behind it. `end`: of the last turn,
  * where it gave no answer.
  */
 export const openThreadShape = () =>
   z.strictObject({
     thread: threadShape(),
     messages: z.array(messageShape()),
+    older: z.boolean(),
     live: z
       .strictObject({
         turn: z.string().nullable(),

@@ -102,11 +102,13 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
           conversations.messages(owned.id, { ...given({ after, before }), limit }),
         );
         const thread = shownThread(owned);
+        const [first] = messages;
+        const older = first !== undefined && (await conversations.messages(owned.id, { before: first.seq, limit: 1 })).length > 0;
         const [last] = live === null ? await conversations.messages(owned.id, { limit: 1 }) : [];
         const hide = hiddenFolders(context.use(Places));
         const end = last === undefined ? null : hide(await ends.of(owned.id, last.turnId));
         const told = messages.map((each) => ({ ...each, documents: hide(each.documents), results: hide(each.results) }));
-        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages: told, live, end }) };
+        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages: told, older, live, end }) };
       },
     ),
     apiRoute(

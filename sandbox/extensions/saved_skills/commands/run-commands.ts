@@ -1,5 +1,5 @@
 import { PithError, type Clock, type Command, type CommandInput, type CommandIO } from 'pith';
-import { AFTER, countOption, localTime, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { AFTER, countOption, localTime, OPEN, renderTable, textColumns, widthOf } from '@pith/command-line';
 import { positionalInputs, coerce, type GivenInputs, type InputField } from '../domain/inputs.ts';
 import { referenceOf } from '../domain/saved-skill.ts';
 import type { Library } from '../library/library.ts';
@@ -33,7 +33,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       ],
       options: [
         { name: 'input', type: 'string', multiple: true, description: 'An input by its name: city=Rome; --city Rome does the same' },
-        { name: 'priority', type: 'number', description: 'More urgent than usual, or less' },
+        { name: 'priority', type: 'number', description: 'Above 0: more urgent than the default; below: less' },
         { name: 'draft', type: 'boolean', description: 'The draft, not the pinned version (administrators)' },
         { name: 'background', type: 'boolean', description: 'Do not wait: print the id of the run' },
       ],
@@ -46,6 +46,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
       description: 'List runs of saved skills, newest first',
       options: [
         { name: 'state', type: 'string', description: `Only those: ${RUN_STATES.join(', ')}` },
+        OPEN,
         { name: 'skill', type: 'string', description: 'Only those of this skill' },
         { name: 'limit', type: 'number', description: 'At most this many', default: 20 },
         AFTER,
@@ -56,7 +57,14 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         const state = options['state'] === undefined ? {} : { state: stateOf(options['state']) };
         const whose = person.isAdmin ? {} : { userId: io.userId };
         const after = options['after'] === undefined ? {} : { after: String(options['after']) };
-        const all = await runs.list({ limit: countOption({ options }, 'limit'), ...skillId, ...state, ...whose, ...after });
+        const all = await runs.list({
+          limit: countOption({ options }, 'limit'),
+          isOpen: options['open'] === true,
+          ...skillId,
+          ...state,
+          ...whose,
+          ...after,
+        });
         io.json(all.map(runJson));
         io.print(all.length === 0 ? 'No runs yet. Run a saved skill with: pith run NAME' : table(all, io));
       },

@@ -275,7 +275,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       'saved set-priority',
       'Set the priority of runs of a saved skill',
       {
-        arguments: [{ name: 'priority', description: 'Higher is run first; 0 is usual', required: true }],
+        arguments: [{ name: 'priority', description: 'Higher is run first; 0 is the default', required: true }],
         options: [
           { name: 'preemptible', type: 'string', description: 'on: a more urgent run may end a run of this skill; off (default)' },
           { name: 'yes', type: 'boolean', description: 'Do not ask about --preemptible' },
@@ -315,7 +315,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       'saved revoke-extended',
       'Revoke the extended limits (administrators)',
       { extended_bounds: false },
-      'runs have the usual limits again',
+      'runs have the default limits again',
     ),
     grant(
       'saved grant-parallel',

@@ -60,18 +60,21 @@ export class RunStore {
   async list(asked: {
     readonly limit: number;
     readonly state?: RunState;
+    /** Only those that have not ended. */
+    readonly isOpen?: boolean;
     readonly skillId?: string;
     readonly userId?: string;
     /** The id of the run that they follow, there or not. */
     readonly after?: string;
   }): Promise<readonly Run[]> {
-    const { limit, state, skillId, userId, after } = asked;
+    const { limit, state, isOpen = false, skillId, userId, after } = asked;
     const rows = await this.queries.all((db) => {
       const newest = db.selectFrom(RUNS).selectAll().orderBy('id', 'desc').limit(limit);
       const every = after === undefined ? newest : newest.where('id', '<', after);
       const all = userId === undefined ? every : every.where((on) => on.or([on('user_id', '=', userId), on('acts_as', '=', userId)]));
       const ofSkill = skillId === undefined ? all : all.where('skill_id', '=', skillId);
-      return state === undefined ? ofSkill : ofSkill.where('state', '=', state);
+      const open = isOpen ? ofSkill.where('state', 'in', OPEN) : ofSkill;
+      return state === undefined ? open : open.where('state', '=', state);
     });
     return Promise.all(rows.map((row) => this.seal.opened(runOf(row))));
   }

@@ -11,6 +11,7 @@ export const CHOICE = [
   { name: 'state', type: 'string', description: 'only those in this state, such as untrusted' },
   { name: 'source', type: 'string', description: 'only those of this source' },
   { name: 'tag', type: 'string', description: 'only those with this tag' },
+  { name: 'prefix', type: 'string', description: 'only those whose id begins with this' },
   { name: 'text', type: 'string', description: 'only those with this text in their id, name or description' },
 ] as const;
 
@@ -40,7 +41,7 @@ export function listed(
   { options }: Pick<CommandInput, 'options'>,
   context: Pick<CommandContext, 'use'>,
 ): readonly Listed[] {
-  const { state, source, tag } = options;
+  const { state, source, tag, prefix = '' } = options;
   requireState(state);
   const text = String(options['text'] ?? '')
     .trim()
@@ -50,6 +51,7 @@ export function listed(
     (state === undefined ? options['all'] === true || row.state === 'offered' : row.state === state) &&
     (isOfSource === null || isOfSource(row.source)) &&
     (tag === undefined || row.tags.includes(String(tag))) &&
+    row.id.startsWith(String(prefix)) &&
     (text === '' || `${row.id} ${row.name} ${row.description}`.toLowerCase().includes(text));
   return [...all, ...refusedLinks(sources, diagnostics)].filter(isChosen);
 }

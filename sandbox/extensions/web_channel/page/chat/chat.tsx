@@ -76,7 +76,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
   const choice = useSignal(choices.get(id) ?? NO_CHOICE);
   const figures = useFigures(conversation);
   const isContextOpen = useSignal(false);
-  const { pages, error, thread, isBusy } = conversation;
+  const { chunks, error, thread, isBusy } = conversation;
   const send = async (message: { readonly text: string }): Promise<void> => {
     await conversation.send({ ...chosen(choice.value), ...message });
     choice.value = { ...choice.value, agent: '' }; // the conversation is that agent's now
@@ -112,7 +112,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
     <main class="conversation">
       <header class="row">
         <h1>{thread.value?.title || 'Conversation'}</h1>
-        {pages.value.length > 0 && (
+        {chunks.value.length > 0 && (
           <button
             type="button"
             class="quiet"
@@ -122,7 +122,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
             What the model sees
           </button>
         )}
-        {thread.value !== null && pages.value.length > 0 && <ThreadActions thread={thread.value} tag={conversation.tag.value} />}
+        {thread.value !== null && chunks.value.length > 0 && <ThreadActions thread={thread.value} tag={conversation.tag.value} />}
         <About conversation={conversation} figures={figures} />
         {isContextOpen.value && <ContextView threadId={id} />}
       </header>
@@ -166,15 +166,15 @@ function About({ conversation: { thread }, figures }: { readonly conversation: C
 
 /** What happens now, below what is kept. */
 function Current({ conversation }: { readonly conversation: Conversation }): VNode {
-  const { live, pages, notices, questions, thread, error, end } = conversation;
-  const last = pages.value.at(-1)?.at(-1);
+  const { live, chunks, notices, questions, thread, error, end } = conversation;
+  const last = chunks.value.at(-1)?.at(-1);
   return (
     <>
       {live.value !== null &&
         (live.value.state === 'queued' ? (
           <p class="muted">Queued …</p>
         ) : (
-          !isAnswered(live.value, last) && <OpenStep key={last?.seq ?? 0} events={live.value.events} kept={pages.value.at(-1) ?? []} />
+          !isAnswered(live.value, last) && <OpenStep key={last?.seq ?? 0} events={live.value.events} kept={chunks.value.at(-1) ?? []} />
         ))}
       {live.value !== null && <Queued threadId={conversation.id} />}
       {notices.value.map((notice, at) => (

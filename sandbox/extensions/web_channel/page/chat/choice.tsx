@@ -29,7 +29,7 @@ export function ChoiceView({ choice, agentId }: ChoiceProps): VNode {
   const [agents] = useLoaded<readonly Agent[]>('/api/agents', concerns('agent'));
   const { names, load } = useModels();
   const list = (agents.value.value ?? []).filter(({ state }) => state === 'active');
-  const usual = list.find((each) => (agentId === null ? each.default === true : each.id === agentId));
+  const preset = list.find((each) => (agentId === null ? each.default === true : each.id === agentId));
   const { agent, model } = choice.value;
   const known = [...new Set([...(model === '' ? [] : [model]), ...names])];
   return (
@@ -40,9 +40,9 @@ export function ChoiceView({ choice, agentId }: ChoiceProps): VNode {
         value={agent}
         onChange={({ currentTarget }) => (choice.value = { ...choice.value, agent: currentTarget.value })}
       >
-        <option value="">{usual?.name ?? agentId ?? 'The default agent'}</option>
+        <option value="">{preset?.name ?? agentId ?? 'The default agent'}</option>
         {list
-          .filter((each) => each !== usual)
+          .filter((each) => each !== preset)
           .map(({ id, name }) => (
             <option key={id} value={id}>
               {name}
@@ -57,7 +57,7 @@ export function ChoiceView({ choice, agentId }: ChoiceProps): VNode {
         onFocus={load}
         onChange={({ currentTarget }) => (choice.value = { ...choice.value, model: currentTarget.value })}
       >
-        <option value="">Usual model</option>
+        <option value="">Default model</option>
         {known.map((id) => (
           <option key={id} value={id}>
             {id}

@@ -5,7 +5,7 @@ import { Problem } from '../parts/problem.tsx';
 import { showQuestion } from './question-view.tsx';
 import { ApiError, newKey } from '../server/api.ts';
 import { type Attachment, attachmentOf, MOST_ATTACHMENTS } from './attachments.ts';
-import { addressed, type Completion, completionsOf, expanded } from './completion.ts';
+import { addressed, type Completion, completionsOf, expanded, MOST_COMPLETIONS } from './completion.ts';
 import { type Unsent, UnsentView } from './unsent.tsx';
 
 interface Message {
@@ -32,8 +32,6 @@ interface ComposerProps {
   /** Beside its buttons. */
   readonly children?: ComponentChildren;
 }
-
-const MOST_COMPLETIONS = 8;
 
 /** Where a message is written. Enter sends; Shift and Enter begin a line. Files come by paste, drop and choice. */
 export function Composer({ isBusy, isAsked, draft, keepDraft, send, command, stop, children }: ComposerProps): VNode {

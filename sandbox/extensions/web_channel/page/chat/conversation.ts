@@ -1,12 +1,14 @@
 import { batch, computed, signal } from '@preact/signals';
 import { ApiError, ask, beginTurn, read, readTagged } from '../server/api.ts';
 import { onEvent, type ServerEvent } from '../server/events.ts';
-import { appended, type Page, prepended } from './pages.ts';
+import { appended, type MessageChunk, prepended } from './message-chunks.ts';
 import type { Answer, Live, Message, Question, Thread, TurnEnd, TurnEvent } from './shapes.ts';
 
 interface OpenedThread {
   readonly thread: Thread;
   readonly messages: readonly Message[];
+  /** Whether there are messages before these. */
+  readonly older: boolean;
   readonly live: Live | null;
   readonly end: TurnEnd | null;
 }
@@ -26,7 +28,7 @@ export class Conversation {
   /** Of the title. */
   readonly tag = signal<string | null>(null);
   /** The messages that are known, without a gap. */
-  readonly pages = signal<readonly Page[]>([]);
+  readonly chunks = signal<readonly MessageChunk[]>([]);
   readonly live = signal<Live | null>(null);
   /** Of the last turn, where it gave no answer. */
   readonly end = signal<TurnEnd | null>(null);
@@ -147,16 +149,16 @@ export class Conversation {
   }
 
   async #readOlder(): Promise<void> {
-    const first = this.pages.value[0]?.[0]?.seq;
+    const first = this.chunks.value[0]?.[0]?.seq;
     if (first === undefined) return;
     try {
-      const { messages } = await read<OpenedThread>(`${this.#path}?before=${first}&limit=${MOST}`);
+      const { messages, older } = await read<OpenedThread>(`${this.#path}?before=${first}&limit=${MOST}`);
       batch(() => {
-        this.pages.value = prepended(
-          this.pages.value,
+        this.chunks.value = prepended(
+          this.chunks.value,
           messages.filter(({ seq }) => seq < first),
         );
-        this.hasOlder.value = messages.length === MOST;
+        this.hasOlder.value = older;
       });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -168,20 +170,20 @@ export class Conversation {
     while (this.#isStale) {
       this.#isStale = false;
       this.#early = [];
-      const last = this.pages.value.at(-1)?.at(-1)?.seq;
+      const last = this.chunks.value.at(-1)?.at(-1)?.seq;
       const limit = last === undefined ? FIRST : MOST;
       try {
         const [{ value: opened, tag }, { approvals }] = await Promise.all([
           readTagged<OpenedThread>(`${this.#path}?limit=${limit}${last === undefined ? '' : `&after=${last}`}`),
           read<{ readonly approvals: readonly Question[] }>(`/api/approvals?thread=${encodeURIComponent(this.id)}`),
         ]);
-        const { thread, messages, live, end } = opened;
+        const { thread, messages, older, live, end } = opened;
         batch(() => {
           [this.thread.value, this.tag.value] = [thread, tag];
           if (this.error.value?.status === 0) this.error.value = null; // it answers again
-          if (last === undefined) this.hasOlder.value = messages.length >= limit / 2; // what the open step has kept is not among them
-          this.pages.value = appended(
-            this.pages.value,
+          if (last === undefined) this.hasOlder.value = older;
+          this.chunks.value = appended(
+            this.chunks.value,
             messages.filter(({ seq }) => last === undefined || seq > last),
           );
           [this.live.value, this.end.value] = [live, end];

@@ -40,7 +40,7 @@ export interface Figures {
 
 /** Read again at the end of each turn. */
 export function useFigures(conversation: Conversation): Figures {
-  const last = conversation.pages.value.at(-1)?.at(-1);
+  const last = conversation.chunks.value.at(-1)?.at(-1);
   const path = last === undefined ? null : `/api/threads/${encodeURIComponent(conversation.id)}`;
   const hasTurn = last?.turnId !== `${conversation.id}/branch`; // nothing was done in a new branch
   const changes = ({ type, data }: ServerEvent): boolean => {
@@ -79,12 +79,6 @@ export function short(count: number): string {
   if (count < 1000) return String(count);
   const [value, unit] = count < 1_000_000 ? [count / 1000, 'k'] : [count / 1_000_000, 'M'];
   return `${value < 100 ? value.toFixed(1).replace(/\.0$/u, '') : Math.round(value)}${unit}`;
-}
-
-/** `350 ms`, `2.4 s`, `3 min`. */
-export function took(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
 }
 
 /** Tokens and dollars of all models; without dollars where one of them has no price. */

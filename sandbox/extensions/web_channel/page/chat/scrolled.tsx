@@ -3,13 +3,13 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Conversation } from './conversation.ts';
 import type { Figures } from './figures.ts';
-import type { Page } from './pages.ts';
+import type { MessageChunk } from './message-chunks.ts';
 import type { Message } from './shapes.ts';
 import { Messages } from './step.tsx';
 
 /** How far from what is seen messages are drawn, and earlier ones are read, in pixels. */
 const NEAR = 1500;
-/** Of a page that was not drawn yet, for each of its messages. */
+/** Of a chunk that was not drawn yet, for each of its messages. */
 const LIKELY_HEIGHT = 80;
 const AT_END = 80;
 
@@ -28,7 +28,7 @@ interface ScrolledProps {
 export function Scrolled({ conversation, figures, onEdit, children }: ScrolledProps): VNode {
   const box = useRef<HTMLDivElement>(null);
   const held = useMemo(() => new ScrollAnchor(), [conversation]);
-  const { pages, hasOlder } = conversation;
+  const { chunks, hasOlder } = conversation;
   const scrolled = (): void => {
     if (box.current === null) return;
     held.look(box.current);
@@ -59,8 +59,8 @@ export function Scrolled({ conversation, figures, onEdit, children }: ScrolledPr
             Earlier messages
           </button>
         )}
-        {pages.value.map((page, at) => (
-          <PageView key={page[0]?.seq} page={page} next={pages.value[at + 1]?.[0] ?? null} figures={figures} onEdit={onEdit} />
+        {chunks.value.map((chunk, at) => (
+          <ChunkView key={chunk[0]?.seq} chunk={chunk} next={chunks.value[at + 1]?.[0] ?? null} figures={figures} onEdit={onEdit} />
         ))}
         {children}
       </div>
@@ -68,11 +68,11 @@ export function Scrolled({ conversation, figures, onEdit, children }: ScrolledPr
   );
 }
 
-/** What is held where it is: the end, or the first page that is seen. */
+/** What is held where it is: the end, or the first chunk that is seen. */
 class ScrollAnchor {
   #isAtEnd = true;
   #top = 0;
-  #page: HTMLElement | null = null;
+  #chunk: HTMLElement | null = null;
   #offset = 0;
 
   /** After the person has scrolled. */
@@ -81,32 +81,32 @@ class ScrollAnchor {
     this.#isAtEnd = box.scrollHeight - box.scrollTop - box.clientHeight < AT_END || (this.#isAtEnd && isFurther);
     this.#top = box.scrollTop;
     const top = box.getBoundingClientRect().top;
-    this.#page = [...box.querySelectorAll<HTMLElement>('.messages')].find((each) => each.getBoundingClientRect().bottom > top) ?? null;
-    this.#offset = (this.#page?.getBoundingClientRect().top ?? 0) - top;
+    this.#chunk = [...box.querySelectorAll<HTMLElement>('.messages')].find((each) => each.getBoundingClientRect().bottom > top) ?? null;
+    this.#offset = (this.#chunk?.getBoundingClientRect().top ?? 0) - top;
   }
 
   /** After sizes have changed. Most browsers have done it already, except at the very beginning. */
   keep(box: HTMLElement): void {
     if (this.#isAtEnd) this.#top = box.scrollTop = box.scrollHeight - box.clientHeight;
-    else if (this.#page?.isConnected === true) {
-      const moved = this.#page.getBoundingClientRect().top - box.getBoundingClientRect().top - this.#offset;
+    else if (this.#chunk?.isConnected === true) {
+      const moved = this.#chunk.getBoundingClientRect().top - box.getBoundingClientRect().top - this.#offset;
       if (Math.abs(moved) >= 1) box.scrollTop += moved;
     }
   }
 }
 
-interface PageProps {
-  readonly page: Page;
-  /** The message behind it; null: it is the last page. */
+interface ChunkProps {
+  readonly chunk: MessageChunk;
+  /** The message behind it; null: it is the last chunk. */
   readonly next: Message | null;
   readonly figures: Figures;
   onEdit(message: Message): void;
 }
 
-function PageView({ page, next, figures, onEdit }: PageProps): VNode {
+function ChunkView({ chunk, next, figures, onEdit }: ChunkProps): VNode {
   const box = useRef<HTMLDivElement>(null);
   const isNear = useSignal(next === null);
-  const height = useRef(page.length * LIKELY_HEIGHT);
+  const height = useRef(chunk.length * LIKELY_HEIGHT);
   useEffect(() => {
     const { current } = box;
     if (current === null) return undefined;
@@ -122,7 +122,7 @@ function PageView({ page, next, figures, onEdit }: PageProps): VNode {
     near.observe(current);
     return () => near.disconnect();
   }, []);
-  const drawn = useMemo(() => <Messages messages={page} next={next} figures={figures} onEdit={onEdit} />, [page, next, figures]);
+  const drawn = useMemo(() => <Messages messages={chunk} next={next} figures={figures} onEdit={onEdit} />, [chunk, next, figures]);
   return (
     <div
       class="messages"

@@ -3,7 +3,8 @@ import { Fragment, type VNode } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Markdown } from '../parts/markdown.tsx';
-import { type Figures, short, took } from './figures.ts';
+import { lengthOf } from '../parts/length.ts';
+import { type Figures, short } from './figures.ts';
 import type { Message, Result, TurnEvent } from './shapes.ts';
 
 interface Call {
@@ -49,7 +50,7 @@ function isLastOfTurn({ role, turnId, calls }: Message, next: Message | null): b
 function TurnLine({ turnId, figures }: { readonly turnId: string; readonly figures: Figures }): VNode {
   const turn = figures.turns.value.get(turnId);
   const isKnown = turn !== undefined && turn.ended !== null;
-  const text = isKnown ? `${short(turn.inputTokens + turn.outputTokens)} tokens · ${took((turn.ended ?? 0) - turn.began)}` : '\u00a0';
+  const text = isKnown ? `${short(turn.inputTokens + turn.outputTokens)} tokens · ${lengthOf((turn.ended ?? 0) - turn.began)}` : '\u00a0';
   return <p class="turn muted">{text}</p>;
 }
 
@@ -153,7 +154,7 @@ function CallView({ call: { id, name, input, result, line }, times }: CallProps)
       </summary>
       <Arguments input={input} />
       {result === null ? line !== undefined && <CodeBlock code={line} language="" /> : <Output value={result.output} />}
-      {time !== null && <p class="muted">Took {took(time)}</p>}
+      {time !== null && <p class="muted">Took {lengthOf(time)}</p>}
     </details>
   );
 }

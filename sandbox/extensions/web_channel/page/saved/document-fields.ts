@@ -46,7 +46,7 @@ export const FIELD_GROUPS: readonly FieldGroup[] = [
       field('max_iterations', 'number', 'Steps at most', 'Empty: as the settings say'),
       field('max_tool_calls', 'number', 'Calls of tools at most', 'Empty: as the settings say'),
       field('max_runtime', 'span', 'Time at most', 'Such as 90s or 5m; empty: as the settings say'),
-      field('default_priority', 'number', 'Priority', 'Higher is run first; empty: the usual one'),
+      field('default_priority', 'number', 'Priority', 'Higher is run first; empty: the default'),
       granted('execution_lane', 'lane', 'Lane', 'Where its runs wait'),
       granted('extended_bounds', 'switch', 'Extended limits', 'It may have those that administrators grant'),
       granted('parallel_composition_allowed', 'switch', 'Side by side', 'It may run other skills at the same time'),

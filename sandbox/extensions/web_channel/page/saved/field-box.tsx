@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { BoxAttributes } from '../parts/field.tsx';
 import { namesIn } from '../parts/names.ts';
-import { Several } from '../parts/several.tsx';
+import { MultiSelect } from '../parts/multi-select.tsx';
 import { read } from '../server/api.ts';
 import { never, useLoaded } from '../server/loaded.ts';
 import { useModels } from '../server/models.ts';
@@ -54,7 +54,7 @@ function ModelBox({ box, text, set }: FieldBoxProps): VNode {
     <select {...box} value={chosen} onPointerEnter={load} onFocus={load} onChange={({ currentTarget }) => set(currentTarget.value)}>
       {[...new Set(['default', chosen, ...names])].map((name) => (
         <option key={name} value={name}>
-          {name === 'default' ? 'the usual one' : name}
+          {name === 'default' ? 'default' : name}
         </option>
       ))}
     </select>
@@ -66,7 +66,7 @@ function LaneBox({ box, text, set }: FieldBoxProps): VNode {
   const names = (lanes.value.value ?? []).map(({ lane }) => lane).filter((lane) => lane !== 'skill-default');
   return (
     <select {...box} value={text} onChange={({ currentTarget }) => set(currentTarget.value)}>
-      <option value="">the usual one</option>
+      <option value="">default</option>
       {[...new Set([...(text === '' ? [] : [text]), ...names])].map((name) => (
         <option key={name}>{name}</option>
       ))}
@@ -88,7 +88,7 @@ function NamesBox({ field: { kind, label }, box, text, set }: FieldBoxProps): VN
     );
   };
   return (
-    <Several
+    <MultiSelect
       label={label}
       box={box}
       chosen={namesIn(text)}

@@ -1,9 +1,9 @@
 import type { VNode } from 'preact';
-import { useOften } from '../parts/often.ts';
 import { Plot } from '../parts/plot.tsx';
 import { Awaited } from '../parts/awaited.tsx';
-import { never, useLoaded } from '../server/loaded.ts';
+import { useLoaded } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
+import { ofJobs } from '../work/changes.ts';
 
 interface Lane {
   readonly lane: string;
@@ -14,8 +14,7 @@ interface Lane {
 
 /** How many runs have a slot or wait for one, lane by lane. */
 export function Lanes(): VNode {
-  const [loaded, again] = useLoaded<readonly Lane[]>('/api/lanes', never);
-  useOften(again, true);
+  const [loaded] = useLoaded<readonly Lane[]>('/api/lanes', ofJobs);
   const { value } = loaded.value;
   if (value === null) return <Awaited of={loaded.value} />;
   const bars = value.map(({ lane, slots, running, queued }) => ({ label: lane, values: [running, queued], limit: slots }));

@@ -1,12 +1,13 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Markdown } from '../parts/markdown.tsx';
-import { useOften } from '../parts/often.ts';
 import { Awaited } from '../parts/awaited.tsx';
+import { lengthOf } from '../parts/length.ts';
 import { Problem } from '../parts/problem.tsx';
 import { address, followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
-import { never, useLoaded } from '../server/loaded.ts';
+import { useLoaded } from '../server/loaded.ts';
+import { ofWorkIn } from '../work/changes.ts';
 import { threadLink } from '../work/thread-link.ts';
 import { Timeline } from '../work/timeline.tsx';
 import { hasEnded, type Run } from './saved-skill.ts';
@@ -14,10 +15,9 @@ import { hasEnded, type Run } from './saved-skill.ts';
 /** One run as it goes on, and what came of it. */
 export function RunPage({ id }: { readonly id: string }): VNode {
   const path = `/api/runs/${encodeURIComponent(id)}`;
-  const [loaded, again] = useLoaded<Run>(path, never);
+  const [loaded, again] = useLoaded<Run>(path, ofWorkIn(`runs/${id}`));
   const [error, setError] = useState<ApiError | null>(null);
   const run = loaded.value.value;
-  useOften(again, run !== null && !hasEnded(run), 1000);
   if (run === null)
     return (
       <main class="view">
@@ -29,7 +29,7 @@ export function RunPage({ id }: { readonly id: string }): VNode {
     again();
   };
   const conversation = run.started_at === null ? null : threadLink(run.thread, run.user);
-  const took = run.started_at === null ? null : (run.ended_at ?? Date.now()) - run.started_at;
+  const took = run.started_at === null || run.ended_at === null ? null : run.ended_at - run.started_at;
   return (
     <main class="view">
       <p>
@@ -43,7 +43,7 @@ export function RunPage({ id }: { readonly id: string }): VNode {
           {run.state}
         </span>
         <span class="muted">
-          {[run.status, of(run.steps, 'step'), of(run.tool_calls, 'call'), took === null ? '' : `${(took / 1000).toFixed(1)} s`]
+          {[run.status, of(run.steps, 'step'), of(run.tool_calls, 'call'), took === null ? '' : lengthOf(took)]
             .filter((part) => part !== '')
             .join(' · ')}
         </span>

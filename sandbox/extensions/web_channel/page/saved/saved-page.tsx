@@ -2,17 +2,19 @@ import type { VNode } from 'preact';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { change } from '../parts/confirm.tsx';
-import { useOften } from '../parts/often.ts';
+import { More } from '../parts/more.tsx';
 import { Awaited } from '../parts/awaited.tsx';
 import { Section } from '../parts/section.tsx';
 import { Table } from '../parts/table.tsx';
 import { address, followLink, goTo } from '../router.ts';
 import { ask } from '../server/api.ts';
+import { useList } from '../server/list.ts';
 import { never, useLoaded } from '../server/loaded.ts';
 import { person } from '../server/session.ts';
 import { Governance, type OfSavedSkill } from './governance.tsx';
 import { InputForm } from './input-form.tsx';
-import { hasEnded, isGovernedBy, referenceOf, type Run, type WholeSavedSkill } from './saved-skill.ts';
+import { ofWorkIn } from '../work/changes.ts';
+import { isGovernedBy, referenceOf, type Run, type WholeSavedSkill } from './saved-skill.ts';
 import { Webhook } from './webhook.tsx';
 
 /** One saved skill: its form, its runs, and for who owns it how others reach it. */
@@ -20,12 +22,7 @@ export function SavedPage({ reference }: { readonly reference: string }): VNode 
   const path = `/api/saved/${encodeURIComponent(reference)}`;
   const loading = useLoaded<WholeSavedSkill>(path, never);
   const [loaded] = loading;
-  const [runs, againRuns] = useLoaded<readonly Run[]>(`/api/runs?skill=${encodeURIComponent(reference)}`, never);
-  const list = runs.value.value ?? [];
-  useOften(
-    againRuns,
-    list.some((run) => !hasEnded(run)),
-  );
+  const runs = useList<Run>(`/api/runs?skill=${encodeURIComponent(reference)}`, 'runs', ofWorkIn('runs'));
   const skill = loaded.value.value;
   if (skill === null)
     return (
@@ -77,9 +74,10 @@ export function SavedPage({ reference }: { readonly reference: string }): VNode 
       ) : (
         <InputForm fields={skill.run_inputs} run={run} />
       )}
-      {skill.output_target.kind === 'webui_only' && <LatestResult runs={list} />}
+      {skill.output_target.kind === 'webui_only' && <LatestResult runs={runs.rows} />}
       <h2>Runs</h2>
-      <RunTable runs={list} />
+      <RunTable runs={runs.rows} />
+      <More list={runs} />
       <Section title="History">{() => <History skill={skill} />}</Section>
       {isMine && (
         <>

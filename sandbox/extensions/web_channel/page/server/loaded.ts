@@ -12,7 +12,7 @@ export interface Loaded<T> {
 }
 
 /** Of several: whether all of them are there, and the first error. */
-export function together(all: readonly Loaded<unknown>[]): Pick<Loaded<true>, 'value' | 'error'> {
+export function together(all: readonly Pick<Loaded<unknown>, 'value' | 'error'>[]): Pick<Loaded<true>, 'value' | 'error'> {
   return {
     value: all.every(({ value }) => value !== null) ? true : null,
     error: all.find(({ error }) => error !== null)?.error ?? null,

@@ -12,7 +12,7 @@ import { ExtensionPage } from './extension-page.tsx';
 /** All of them, or the one that the address names. */
 export function Extensions(): VNode {
   const id = parts.value[2] ?? '';
-  return id === '' ? <List /> : <ExtensionPage key={id} id={decodeURIComponent(id)} />;
+  return id === '' ? <List /> : <ExtensionPage key={id} id={id} />;
 }
 
 function List(): VNode {

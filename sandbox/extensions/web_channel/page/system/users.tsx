@@ -39,7 +39,7 @@ export function Users(): VNode {
     <>
       <Problem error={error} />
       <form class="row" onSubmit={(event) => void make(event)}>
-        <input name="user" placeholder="Name of the person" aria-label="Name of the person" />
+        <input name="user" required pattern=".*\S.*" placeholder="Name of the person" aria-label="Name of the person" />
         <select name="may" aria-label="What the person may do">
           <option value="chat">may chat</option>
           <option value="approve">may also answer questions</option>

@@ -60,6 +60,7 @@ export interface Job {
   readonly state: string;
   readonly owner: string | null;
   readonly times: { readonly made: number };
+  readonly open: boolean;
   readonly error: { readonly message: string } | null;
 }
 
@@ -72,7 +73,7 @@ export interface Schedule {
   readonly last_thread: string | null;
 }
 
-const ENDED = ['done', 'failed', 'cancelled', 'dead', 'ended'];
+const ENDED = ['done', 'failed', 'cancelled', 'ended'];
 
 /** Work without a thread is a command in the background, of which its list says all. */
 export function taskRow({ id, state, goal, user = '', thread = null, error = null, updatedAt, startedAt }: Task): Row {
@@ -109,7 +110,7 @@ export function runRow(run: Run): Row {
   };
 }
 
-export function jobRow({ id, name, state, owner, times, error }: Job): Row {
+export function jobRow({ id, name, state, owner, times, error, open }: Job): Row {
   return {
     ...EMPTY,
     kind: 'job',
@@ -120,7 +121,7 @@ export function jobRow({ id, name, state, owner, times, error }: Job): Row {
     who: owner ?? '',
     at: times.made,
     log: name.slice(0, name.indexOf('.')),
-    end: ENDED.includes(state) ? null : cancelOf('jobs', id),
+    end: open ? cancelOf('jobs', id) : null,
   };
 }
 

@@ -1,13 +1,13 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Markdown } from '../parts/markdown.tsx';
-import { useOften } from '../parts/often.ts';
 import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { address, followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { mayAnswer } from '../server/session.ts';
+import { ofWorkIn } from './changes.ts';
 import { threadLink } from './thread-link.ts';
 import { Timeline } from './timeline.tsx';
 
@@ -32,10 +32,9 @@ const ENDED = ['done', 'failed', 'cancelled'];
 /** One task: what it asks, what came of it, and what it did when. */
 export function TaskPage({ id }: { readonly id: string }): VNode {
   const path = `/api/tasks/${encodeURIComponent(id)}`;
-  const [loaded, again] = useLoaded<Task>(path, ({ data }) => data['id'] === `tasks/${id}`);
+  const [loaded, again] = useLoaded<Task>(path, ofWorkIn(`tasks/${id}`));
   const [error, setError] = useState<ApiError | null>(null);
   const task = loaded.value.value;
-  useOften(again, task !== null && !ENDED.includes(task.state), 2000);
   if (task === null)
     return (
       <main class="view">

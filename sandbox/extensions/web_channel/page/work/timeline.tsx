@@ -1,24 +1,26 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { useOften } from '../parts/often.ts';
+import { lengthOf } from '../parts/length.ts';
+import { usePolling } from '../parts/polling.ts';
 import { Awaited } from '../parts/awaited.tsx';
 import { Table } from '../parts/table.tsx';
-import type { ServerEvent } from '../server/events.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { person } from '../server/session.ts';
-import { type Bar, barsOf, type BarKind, lengthOf, type Scale, scaleOf, type Turn, type TurnHead } from './trace.ts';
+import { inThread } from './changes.ts';
+import { type Bar, barsOf, type BarKind, type Scale, scaleOf, type Turn, type TurnHead } from './trace.ts';
 
 /** What the turns of a thread did and when: each line of the table has its bar. */
 export function Timeline({ threadId }: { readonly threadId: string }): VNode {
   const turnId = useSignal('');
   const withoutWaits = useSignal(false);
   const path = `/api/threads/${encodeURIComponent(threadId)}/trace?last=200${person.value?.may === 'admin' ? '&all=true' : ''}`;
-  const changes = ({ data }: ServerEvent): boolean => data['id'] === threadId || String(data['id']).startsWith(`${threadId}/`);
+  const changes = inThread(threadId);
   const [newest, again] = useLoaded<Turn>(path, changes);
-  const [chosen] = useLoaded<Turn>(turnId.value === '' ? null : `${path}&turn=${encodeURIComponent(turnId.value)}`, changes);
+  const [chosen, againChosen] = useLoaded<Turn>(turnId.value === '' ? null : `${path}&turn=${encodeURIComponent(turnId.value)}`, changes);
   const loaded = turnId.value === '' ? newest : chosen;
   const turn = loaded.value.value;
-  useOften(again, newest.value.value?.state === 'running', 1000);
+  // That a call began, and that time passes, tells no event.
+  usePolling(turnId.value === '' ? again : againChosen, turn?.state === 'running');
   if (turn === null)
     return loaded.value.error?.code === 'thread_unknown' ? <p class="muted">Nothing was done here yet.</p> : <Awaited of={loaded.value} />;
   const now = Date.now();

@@ -1,13 +1,16 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Awaited } from '../parts/awaited.tsx';
+import { More } from '../parts/more.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { address, followLink, parts } from '../router.ts';
 import type { SavedSkill } from '../saved/saved-skill.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import type { ServerEvent } from '../server/events.ts';
+import { joined, type List, useList } from '../server/list.ts';
 import { concerns, together, useLoaded } from '../server/loaded.ts';
+import { ofJobs, ofWorkIn } from './changes.ts';
 import {
   type Ending,
   type Job,
@@ -31,14 +34,8 @@ interface Question {
   readonly threadId: string;
 }
 
-const ofJobs = concerns('job');
-/** Tasks and runs wait as jobs, and work in threads of these names. */
-const workOf =
-  (kind: string) =>
-  (event: ServerEvent): boolean =>
-    ofJobs(event) || (event.data['kind'] === 'thread' && String(event.data['id']).startsWith(`${kind}/`));
-const ofTasks = workOf('tasks');
-const ofRuns = workOf('runs');
+const ofTasks = ofWorkIn('tasks');
+const ofRuns = ofWorkIn('runs');
 /** Each run moves the next time. */
 const ofTimetables = (event: ServerEvent): boolean => ofJobs(event) || concerns('schedule')(event);
 /** Extensions whose work has lines of its own here: their jobs are the same things again. */
@@ -56,37 +53,26 @@ export function Work(): VNode {
 
 /** What goes on, and what waits for a person. */
 function Overview(): VNode {
-  const [tasks, againTasks] = useLoaded<{ readonly tasks: readonly Task[] }>('/api/tasks?limit=100', ofTasks);
-  const [runs, againRuns] = useLoaded<{ readonly runs: readonly Run[] }>('/api/runs?limit=100', ofRuns);
   const kind = useSignal('');
-  const ofKind = kind.value === 'job' ? '' : OTHER_JOBS;
-  const [jobs, againJobs] = useLoaded<{ readonly jobs: readonly Job[] }>(`/api/jobs?limit=100${ofKind}`, ofJobs);
-  const [schedules, againSchedules] = useLoaded<readonly Schedule[]>('/api/schedules', concerns('schedule'));
-  const [timetables, againTimetables] = useLoaded<{ readonly saved: readonly SavedSkill[] }>(
-    '/api/saved?scheduled=true&limit=100',
-    ofTimetables,
-  );
-  const [questions] = useLoaded<{ readonly approvals: readonly Question[] }>('/api/approvals', concerns('approval'));
   const isOpenOnly = useSignal(false);
+  const asked = (of: Row['kind'], place: string): string | null =>
+    kind.value === '' || kind.value === of ? `/api/${place}${isOpenOnly.value && of !== 'schedule' ? '&open=true' : ''}` : null;
+  const all = joined<Row>([
+    rowsOf(useList<Task>(asked('task', 'tasks?'), 'tasks', ofTasks), taskRow),
+    rowsOf(useList<Run>(asked('run', 'runs?'), 'runs', ofRuns), runRow),
+    rowsOf(useList<Job>(asked('job', `jobs?${kind.value === 'job' ? '' : OTHER_JOBS}`), 'jobs', ofJobs), jobRow),
+    rowsOf(useList<Schedule>(asked('schedule', 'schedules?'), 'schedules', concerns('schedule')), scheduleRow),
+    rowsOf(useList<SavedSkill>(asked('schedule', 'saved?scheduled=true'), 'saved', ofTimetables), savedScheduleRow),
+  ]);
+  const [questions] = useLoaded<{ readonly approvals: readonly Question[] }>('/api/approvals', concerns('approval'));
   const error = useSignal<ApiError | null>(null);
-  const again = (): void => {
-    for (const each of [againTasks, againRuns, againJobs, againSchedules, againTimetables]) void each();
-  };
-  const rows = [
-    ...(tasks.value.value?.tasks ?? []).map(taskRow),
-    ...(runs.value.value?.runs ?? []).map(runRow),
-    ...(jobs.value.value?.jobs ?? []).map(jobRow),
-    ...(schedules.value.value ?? []).map(scheduleRow),
-    ...(timetables.value.value?.saved ?? []).map(savedScheduleRow),
-  ]
-    .filter((row) => (kind.value === '' || row.kind === kind.value) && (!isOpenOnly.value || row.end !== null))
-    .toSorted((a, b) => b.at - a.at);
+  const rows = all.rows.toSorted((a, b) => b.at - a.at);
   const end = async ({ method, path, body }: Ending): Promise<void> => {
     error.value = null;
     await ask(method, path, body).catch((wrong: unknown) => (error.value = wrong as ApiError));
-    again();
+    all.again();
   };
-  const awaited = together([tasks.value, runs.value, jobs.value, schedules.value, timetables.value, questions.value]);
+  const awaited = together([all, questions.value]);
   const open = questions.value.value?.approvals ?? [];
   return (
     <main class="view">
@@ -124,8 +110,13 @@ function Overview(): VNode {
       ) : (
         <Rows rows={rows} end={(request) => void end(request)} />
       )}
+      <More list={all} />
     </main>
   );
+}
+
+function rowsOf<T>(list: List<T>, rowOf: (of: T) => Row): List<Row> {
+  return { ...list, rows: list.rows.map(rowOf) };
 }
 
 function Rows({ rows, end }: { readonly rows: readonly Row[]; end(request: Ending): void }): VNode {

@@ -1,14 +1,14 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/** Calls `again` every so often while `isWanted` and somebody looks: for what no event tells. */
-export function useOften(again: () => void, isWanted: boolean, ms = 2000): void {
+/** Calls `again` every second while `isWanted` and somebody looks: for what no event tells. */
+export function usePolling(again: () => void, isWanted: boolean): void {
   const latest = useRef(again);
   latest.current = again;
   useEffect(() => {
     if (!isWanted) return undefined;
     const timer = setInterval(() => {
       if (document.visibilityState === 'visible') latest.current();
-    }, ms);
+    }, 1000);
     return () => clearInterval(timer);
-  }, [isWanted, ms]);
+  }, [isWanted]);
 }

@@ -9,7 +9,7 @@ import type { FoundSkills, SkillLibrary, SkillRecord } from 'pith/skill_registry
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /** The skills that one agent may read now: offered ones, none that is a draft, untrusted, disabled or denied to it. */
-export class SkillShelf {
+export class ReadableSkills {
   constructor(
     private readonly library: SkillLibrary,
     /** As it is now. */

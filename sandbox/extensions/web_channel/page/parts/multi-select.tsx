@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { BoxAttributes } from './field.tsx';
 import { namesIn } from './names.ts';
 
-interface SeveralProps {
+interface MultiSelectProps {
   readonly label: string;
   readonly box: BoxAttributes;
   readonly chosen: readonly string[];
@@ -15,7 +15,7 @@ interface SeveralProps {
 }
 
 /** Names chosen from what there is, with completion; one that is not there any more can stay or go. */
-export function Several({ label, box, chosen, options, look, choose }: SeveralProps): VNode {
+export function MultiSelect({ label, box, chosen, options, look, choose }: MultiSelectProps): VNode {
   const [typed, setTyped] = useState('');
   const add = (): void => {
     const names = namesIn(typed).filter((name) => !chosen.includes(name));
@@ -23,7 +23,7 @@ export function Several({ label, box, chosen, options, look, choose }: SeveralPr
     setTyped('');
   };
   return (
-    <div class="several">
+    <div class="multi-select">
       {chosen.map((name) => (
         <span key={name} class="chip">
           {name}{' '}
