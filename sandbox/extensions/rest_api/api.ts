@@ -39,8 +39,9 @@ export class Api {
     const turns = (this.#turns = new LiveTurns(context, conversations, queued, ends));
     const threads = new OwnedThreads(tables, context.clock, conversations);
     this.#feed = new Feed({ tables, context, conversations, turns, queued });
-    this.#notices = new Notices(tables, context.clock, this.#feed);
     const users = context.use(HttpUsers);
+    const administrators = async () => (await users.tokens()).filter(({ may }) => may === 'admin').map(({ userId }) => userId);
+    this.#notices = new Notices(tables, context.clock, this.#feed, administrators);
     const commands = (this.#commands = new CommandRoutes(context, users));
     this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
     const keys = new UsedKeys(tables);
