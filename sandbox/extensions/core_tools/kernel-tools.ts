@@ -27,7 +27,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
   ): Promise<CapturedCommand> => {
     const provider = context.find(CommandProvider).find(({ extensionId }) => extensionId === of);
     if (provider === undefined)
-      throw new PithError('provider_unavailable', `'${of}' offers no commands here`, { cure: 'use the pith command' });
+      throw new PithError('provider_unavailable', `'${of}' offers no commands here`, { cure: 'use the command of Pith' });
     return captureCommand(provider, path, input, signal);
   };
   return [

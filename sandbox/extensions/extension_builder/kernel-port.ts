@@ -97,7 +97,7 @@ export class KernelPort {
   ): Promise<CapturedCommand> {
     const kernel = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
     if (kernel === undefined)
-      throw new PithError('provider_unavailable', 'the kernel offers no commands here', { cure: 'run it by the pith command' });
+      throw new PithError('provider_unavailable', 'the kernel offers no commands here', { cure: 'run it by the command of Pith' });
     return captureCommand(kernel, path, { arguments: given, options }, signal);
   }
 }
