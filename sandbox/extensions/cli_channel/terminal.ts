@@ -1,5 +1,6 @@
 import type { TerminalStreams } from '@pith/line-editor';
 import { PithError, type ChannelMessage, type TurnInfo } from 'pith';
+import type { Conversation } from './conversation.ts';
 
 /** The streams of a terminal, or what replaces them in tests. */
 export type Terminal = TerminalStreams;
@@ -58,9 +59,14 @@ export function directSurface({ output }: Terminal): Surface {
   };
 }
 
+type Shown = Pick<Conversation, 'threadId' | 'userId'>;
+
+/** The person at a terminal that names nobody. */
+const LOCAL = 'local';
+
 /** The terminals with a conversation, at most one in a process in practice. */
 export class Terminals {
-  readonly #open = new Set<{ readonly at: { readonly threadId: string }; readonly show: (message: ChannelMessage) => void }>();
+  readonly #open = new Set<{ readonly at: Shown; readonly show: (message: ChannelMessage) => void }>();
   #delivered = 0;
   #windows = new Map<string, number>();
 
@@ -75,15 +81,15 @@ export class Terminals {
   }
 
   /** `at`: the conversation that it has, whose thread may become another. Returns its close. */
-  open(at: { readonly threadId: string }, show: (message: ChannelMessage) => void): () => void {
+  open(at: Shown, show: (message: ChannelMessage) => void): () => void {
     const terminal = { at, show };
     this.#open.add(terminal);
     return () => this.#open.delete(terminal);
   }
 
-  /** `target` is a thread id, or anything else for every terminal. Throws `provider_unavailable` when none is open. */
+  /** `target` is a thread id, or anything else for every terminal of whom it concerns. Throws `provider_unavailable` when none is open. */
   deliver(message: ChannelMessage, target: string): string {
-    const all = [...this.#open];
+    const all = [...this.#open].filter(({ at }) => message.userId === undefined || message.userId === (at.userId ?? LOCAL));
     const named = all.filter(({ at }) => at.threadId === target);
     const reached = named.length > 0 ? named : all;
     if (reached.length === 0)

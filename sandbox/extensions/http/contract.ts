@@ -1,4 +1,4 @@
-import { type AgentSpec, defineProtocol, method, type JsonValue, type PithError, type z } from 'pith';
+import { type AgentSpec, defineProtocol, method, type JsonValue, type PithError, type TurnEvent, type z } from 'pith';
 
 /** Who may call a route: anybody, any user, a user whose token may answer questions, or an administrator's token. Each includes the next. */
 export type Need = 'public' | 'user' | 'approve' | 'admin';
@@ -96,6 +96,16 @@ export const RouteProvider = defineProtocol<RouteProvider>(
   },
   { inProcessOnly: true },
 );
+
+/**
+ * What a client is told of a turn: `hide` puts names in place of what it may not know. What the model said and called stays as it is, and so
+ * does what a person is asked to allow.
+ */
+export function shownEvent(event: TurnEvent, hide: <T>(shown: T) => T): TurnEvent {
+  if (event.type === 'text-delta' || event.type === 'tool-call' || event.type === 'approval-request') return event;
+  if (event.type !== 'turn-end') return hide(event);
+  return event.error === undefined ? event : { ...event, error: hide(event.error) };
+}
 
 /** A token, or the session of a page. Times are milliseconds; null: never. */
 export interface TokenInfo extends Caller {

@@ -113,43 +113,36 @@ export class Listener {
     this.options.logger.error(what, { extension: extensionId ?? 'http', route, reason: messageOf(error) });
   }
 
-  /** Throws for an answer that cannot be sent, before anything of it is. */
+  /** Throws for an answer that cannot be sent, before anything of it is. Whatever comes of it, its stream ends. */
   async #send(incoming: IncomingMessage, outgoing: ServerResponse, answer: RouteAnswer, leaving: AbortController): Promise<void> {
     const { signal } = leaving;
-    const { status, headers: given = {}, json, body: other } = answer;
-    const body = json === undefined ? other : JSON.stringify(json);
-    const type = json === undefined ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8';
-    const own = Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]));
-    const headers = { 'cache-control': 'no-store', ...(body === undefined ? {} : { 'content-type': type }), ...own, ...SAFE_HEADERS };
-    if (!Number.isInteger(status) || status < 200 || status > 599) throw new RangeError(`no status of an answer: ${status}`);
-    for (const [name, value] of Object.entries(headers)) {
-      validateHeaderName(name);
-      validateHeaderValue(name, value);
-    }
-    if (signal.aborted) return void outgoing.destroy();
-    const isStream = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array);
-    if (!isStream) {
-      const isBare = status === 204 || status === 304;
-      outgoing.writeHead(status, isBare ? headers : { ...headers, 'content-length': Buffer.byteLength(body ?? '') });
-      const isSent = !isBare && incoming.method !== 'HEAD' && body !== undefined;
-      if (isSent && !outgoing.write(body)) await this.#drained(outgoing);
-      outgoing.end();
-      return;
-    }
-    const parts = body[Symbol.asyncIterator]();
-    outgoing.writeHead(status, headers);
-    outgoing.flushHeaders();
+    const parts = partsOf(answer);
     try {
-      if (incoming.method !== 'HEAD') await this.#stream(outgoing, parts, signal);
-    } catch (error) {
-      const end = signal.aborted ? undefined : answer.failed?.(error);
-      if (end === undefined) throw error;
-      this.#report('a stream failed', error, leaving);
-      outgoing.write(end);
+      const { status, headers, body } = checkedAnswer(answer);
+      if (signal.aborted) return void outgoing.destroy();
+      if (parts === null) {
+        const isBare = status === 204 || status === 304;
+        outgoing.writeHead(status, isBare ? headers : { ...headers, 'content-length': Buffer.byteLength(body ?? '') });
+        const isSent = !isBare && incoming.method !== 'HEAD' && body !== undefined;
+        if (isSent && !outgoing.write(body)) await this.#drained(outgoing);
+        outgoing.end();
+        return;
+      }
+      outgoing.writeHead(status, headers);
+      outgoing.flushHeaders();
+      try {
+        if (incoming.method !== 'HEAD') await this.#stream(outgoing, parts, signal);
+      } catch (error) {
+        const end = signal.aborted ? undefined : answer.failed?.(error);
+        if (end === undefined) throw error;
+        this.#report('a stream failed', error, leaving);
+        outgoing.write(end);
+      }
+      if (signal.aborted) outgoing.destroy();
+      else outgoing.end();
+    } finally {
+      void ended(parts);
     }
-    void Promise.resolve(parts.return?.()).catch(() => undefined); // what it throws while it ends concerns nobody
-    if (signal.aborted) outgoing.destroy();
-    else outgoing.end();
   }
 
   /** Until the last part, or `signal` aborts: then a part that is still being made is not waited for. */
@@ -177,6 +170,35 @@ export class Listener {
       over.abort();
     }
   }
+}
+
+/** The parts of a stream; null: it is no stream. */
+function partsOf({ json, body }: RouteAnswer): AsyncIterator<Uint8Array> | null {
+  if (json !== undefined || body === undefined || typeof body === 'string' || body instanceof Uint8Array) return null;
+  return body[Symbol.asyncIterator]();
+}
+
+async function ended(parts: AsyncIterator<Uint8Array> | null): Promise<void> {
+  try {
+    await parts?.return?.();
+  } catch {
+    // what it throws while it ends concerns nobody
+  }
+}
+
+/** With all its headers, and the body where it is no stream. Throws where they cannot be sent. */
+function checkedAnswer({ status, headers: given = {}, json, body }: RouteAnswer) {
+  const whole = json !== undefined ? JSON.stringify(json) : typeof body === 'string' || body instanceof Uint8Array ? body : undefined;
+  const hasBody = json !== undefined || body !== undefined;
+  const type = json === undefined ? 'text/plain; charset=utf-8' : 'application/json; charset=utf-8';
+  const own = Object.fromEntries(Object.entries(given).map(([name, value]) => [name.toLowerCase(), value]));
+  const headers = { 'cache-control': 'no-store', ...(hasBody ? { 'content-type': type } : {}), ...own, ...SAFE_HEADERS };
+  if (!Number.isInteger(status) || status < 200 || status > 599) throw new RangeError(`no status of an answer: ${status}`);
+  for (const [name, value] of Object.entries(headers)) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+  }
+  return { status, headers, body: whole };
 }
 
 function cannotListen(host: string, port: number, error: Error): Error {

@@ -221,8 +221,15 @@ export class Requests {
   }
 
   async #ask(found: FoundRoute, request: RouteRequest, sender: Sender): Promise<RouteAnswer> {
-    const answer = await this.#asked(found, request, sender);
-    return answer.status < 400 || answer.json === undefined ? answer : { ...answer, json: this.ports.hide(answer.json) };
+    return this.#hidden(await this.#asked(found, request, sender));
+  }
+
+  /** What it says of a failure, also at the end of a stream, has no path of this machine. */
+  #hidden(answer: RouteAnswer): RouteAnswer {
+    const { hide } = this.ports;
+    const { status, json, failed } = answer;
+    const end = failed && { failed: (error: unknown) => Buffer.from(hide(Buffer.from(failed(error)).toString())) };
+    return { ...answer, ...(status >= 400 && json !== undefined && { json: hide(json) }), ...end };
   }
 
   async #asked({ by, route }: FoundRoute, request: RouteRequest, sender: Sender): Promise<RouteAnswer> {

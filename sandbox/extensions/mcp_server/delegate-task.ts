@@ -1,14 +1,13 @@
 import { ulid } from 'ulid';
 import type { CallToolResult } from '@modelcontextprotocol/server';
-import { Conversations, PithError, z, type TurnEvent } from 'pith';
+import { Conversations, PithError, z, type TurnEvent, type TurnRequest } from 'pith';
+import { shownEvent } from 'pith/http';
 import { didYouMean, printableLine } from '@pith/plain-text';
 import { CHANNEL } from './served.ts';
 import { servedTool, type CallInfo, type ServedTool, type ToolPorts } from './served-tool.ts';
 
 /** What the names of threads begin with that calls began. */
 const THREADS = `${CHANNEL}-`;
-/** Keeps the key of a thread's turn until its client is told its answer: whoever answers a question may go on with it meanwhile. */
-const UNFINISHED = 'unfinished/';
 
 /** Hands a task to an agent, in a thread of its own. Each of its calls passes the gate, as in a chat. */
 export function delegateTask(ports: ToolPorts): ServedTool {
@@ -60,27 +59,30 @@ interface Task {
 }
 
 async function turn(
-  { context, served }: ToolPorts,
+  { context, served, hide }: ToolPorts,
   { agent, task, thread }: Task,
   { signal, progress }: CallInfo,
 ): Promise<CallToolResult> {
   const asked = { agent, threadId: thread, channelId: CHANNEL, userId: served.userId };
-  const unfinished = UNFINISHED + thread;
-  const key = task === undefined ? await context.kv.get(unfinished) : ulid();
-  if (task !== undefined) await context.kv.set(unfinished, key);
-  const what = { ...(task === undefined ? { resume: true } : { input: task }), ...(typeof key === 'string' && { key }) };
+  const what = task === undefined ? { resume: true, ...(await lastTurn(context, thread)) } : { input: task };
   const questions: Extract<TurnEvent, { type: 'approval-request' }>[] = [];
-  for await (const event of context.agents.run({ ...asked, ...what }, signal)) {
+  for await (const run of context.agents.run({ ...asked, ...what }, signal)) {
+    const event = shownEvent(run, hide);
     if (event.type === 'notice' && event.code === 'nothing_to_resume')
       throw new PithError('usage', 'nothing in this thread is left to go on with', { cure: 'say what to do next in task' });
     if (event.type === 'tool-call') await progress(`${agent} calls ${event.name}`);
     if (event.type === 'step-end') await progress(`${agent}: step ${event.step + 1}`);
     if (event.type === 'approval-request') questions.push(event);
     if (event.type !== 'turn-end') continue;
-    if (event.reason === 'done' || event.reason === 'limit') await context.kv.delete(unfinished);
     return resultOf(event, questions, thread);
   }
   throw new PithError('aborted', `'${agent}' was stopped before it began`, { cure: 'call it again' });
+}
+
+/** The turn that a call without a task goes on with. Where whoever answered its question has ended it, its answer is told. */
+async function lastTurn({ use }: ToolPorts['context'], thread: string): Promise<Pick<TurnRequest, 'key'>> {
+  const [last] = await use(Conversations).messages(thread, { limit: 1 });
+  return last === undefined || last.turnId === '' ? {} : { key: last.turnId }; // a summary has none
 }
 
 /** `structuredContent` says for programs how the turn ended. A question is a normal end: a person answers it, never this client. */

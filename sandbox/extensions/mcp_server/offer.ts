@@ -1,5 +1,6 @@
 import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
-import { messageOf, PithError, type ExtensionContext } from 'pith';
+import { messageOf, PithError, Places, type ExtensionContext } from 'pith';
+import { hiddenFolders } from '@pith/plain-text';
 import { RecipeBook } from 'pith/recipes';
 import { SavedSkills } from 'pith/saved_skills';
 import { SkillLibrary, skillsChanged } from 'pith/skill_registry';
@@ -18,6 +19,7 @@ export async function serverFor(context: ExtensionContext, served: ServedPerson)
   const invalid = (message: string) => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   const agent = () => context.agents.find(served.agent.id); // what it may read and do may change while a client is connected
   const [library] = context.find(SkillLibrary);
+  const hide = hiddenFolders(context.use(Places));
   const readable = library === undefined ? null : new ReadableSkills(library, agent);
   const mcp = new McpServer(
     { name: 'pith', title: 'Pith', version: '1.0.0' },
@@ -25,7 +27,7 @@ export async function serverFor(context: ExtensionContext, served: ServedPerson)
   );
   const { server } = mcp;
   const tools = async () =>
-    toolsOf({ context, served: { ...served, agent: await agent() }, readable, saved: context.find(SavedSkills)[0] ?? null });
+    toolsOf({ context, served: { ...served, agent: await agent() }, readable, saved: context.find(SavedSkills)[0] ?? null, hide });
 
   server.setRequestHandler('tools/list', async () => ({
     tools: (await tools()).map(({ name, description, inputSchema, isReadOnly }) => ({
@@ -42,7 +44,7 @@ export async function serverFor(context: ExtensionContext, served: ServedPerson)
       return await tool.call(params.arguments ?? {}, { signal: asked.mcpReq.signal, progress: progressOf(asked) });
     } catch (error) {
       asked.mcpReq.signal.throwIfAborted();
-      return failed(context, error);
+      return hide(failed(context, error));
     }
   });
 
@@ -54,7 +56,7 @@ export async function serverFor(context: ExtensionContext, served: ServedPerson)
       try {
         return await promptOf(book, params.name, params.arguments ?? {});
       } catch (error) {
-        if (error instanceof PithError) throw invalid(saidOf(error));
+        if (error instanceof PithError) throw invalid(hide(saidOf(error)));
         throw error;
       }
     });

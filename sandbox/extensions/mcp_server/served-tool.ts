@@ -25,6 +25,8 @@ export interface ToolPorts {
   /** null: there are no skills here. */
   readonly readable: ReadableSkills | null;
   readonly saved: SavedSkills | null;
+  /** Names folders of this machine in place of their paths. */
+  hide<T>(shown: T): T;
 }
 
 interface Definition<Schema extends z.ZodObject> extends Pick<ServedTool, 'name' | 'description' | 'isReadOnly'> {

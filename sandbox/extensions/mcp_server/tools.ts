@@ -80,7 +80,7 @@ async function found(readable: ReadableSkills, id: string) {
 }
 
 /** Skills that their owners have exposed, each with its inputs. */
-async function savedTools({ served: { userId, asAdmin }, saved }: ToolPorts): Promise<readonly ServedTool[]> {
+async function savedTools({ served: { userId, asAdmin }, saved, hide }: ToolPorts): Promise<readonly ServedTool[]> {
   if (saved === null) return [];
   const by = { userId, asAdmin };
   return (await saved.exposed(by, CHANNEL)).map(({ tool, skill, description, inputSchema }) => ({
@@ -91,7 +91,8 @@ async function savedTools({ served: { userId, asAdmin }, saved }: ToolPorts): Pr
     async call(input, { signal, progress }) {
       await progress(`the saved skill '${skill}' runs`);
       const call = { by, channelId: CHANNEL, threadId: CHANNEL, inputs: input as Readonly<Record<string, JsonValue>> };
-      return resultOf(await saved.runExposed(skill, call, signal));
+      const result = await saved.runExposed(skill, call, signal);
+      return resultOf(result.ok ? result : hide(result));
     },
   }));
 }

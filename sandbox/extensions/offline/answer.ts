@@ -36,7 +36,7 @@ const MAX_DESCRIPTION = 120;
 
 export function answerFrom(id: string, text: SkillText, question: string): string {
   const passages = fittingPassages(question, text.body);
-  const place = text.place === null ? '' : ` (${text.place})`;
+  const place = text.source === null ? '' : ` (${text.source}/${id})`;
   if (passages.length > 0) return finish([`From the skill \`${id}\`${place}:`, ...passages.map((passage) => quote(id, passage))]);
   return finish([
     `The skill \`${id}\`${place} fits by its description, though no passage shares your words. It begins:`,

@@ -1,22 +1,23 @@
+import path from 'node:path';
 import type { JsonValue } from 'pith';
 
 export interface SkillText {
   readonly body: string;
-  /** The path of the SKILL.md or its folder from the envelope; null where it has none. */
-  readonly place: string | null;
+  /** Where it was found, by the name that the envelope gives the place; null where it names none, or a path of this machine. */
+  readonly source: string | null;
 }
 
 /** Reads the result of `read_skill` or `skill`; null when it only points to an earlier result. */
 export function parseSkillText(output: JsonValue): SkillText | null {
   const text = textOf(output);
   if (text.length < 1_500 && /already loaded above|is already active/i.test(text)) return null;
-  return { body: bodyOf(text), place: placeOf(text) };
+  return { body: bodyOf(text), source: sourceOf(text) };
 }
 
 /** A skill whose whole text came with a message. */
 export function skillBeside(part: string): { readonly id: string; readonly text: SkillText } | null {
   const id = /^\[Skill: ([^\]\n]+)\]$/m.exec(part.slice(0, 500))?.[1];
-  return id === undefined || !part.includes('<skill ') ? null : { id, text: { body: bodyOf(part), place: placeOf(part) } };
+  return id === undefined || !part.includes('<skill ') ? null : { id, text: { body: bodyOf(part), source: sourceOf(part) } };
 }
 
 function textOf(output: JsonValue): string {
@@ -27,8 +28,8 @@ function textOf(output: JsonValue): string {
   for (const key of ['body', 'content', 'text', 'instructions']) {
     const part = record[key];
     if (typeof part !== 'string') continue;
-    const place = record['file'] ?? record['path'] ?? record['directory'];
-    return typeof place === 'string' ? `Base directory: ${place}\n\n${part}` : part;
+    const { source } = record;
+    return typeof source === 'string' ? `source: ${source}\n\n${part}` : part;
   }
   return '';
 }
@@ -51,10 +52,7 @@ function bodyOf(text: string): string {
   return (marker < 0 ? body : body.slice(0, marker)).join('\n').trim();
 }
 
-function placeOf(text: string): string | null {
-  const head = text.slice(0, 2_000);
-  const found =
-    /\b(?:file|path|directory|base_directory|base-directory)="([^"]+)"/.exec(head)?.[1] ??
-    /^\W*(?:file|path|base directory|directory)\W*: *`?([^`\n]+?)`?\s*$/im.exec(head)?.[1];
-  return found ?? null;
+function sourceOf(text: string): string | null {
+  const found = /^source: (.+)$/m.exec(text.slice(0, 2_000).split('<skill ')[0] ?? '')?.[1];
+  return found === undefined || path.isAbsolute(found) ? null : found;
 }

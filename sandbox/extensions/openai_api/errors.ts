@@ -80,8 +80,7 @@ export function apiErrorOfEnd({ error }: Pick<ProgramEnd, 'error'>): ApiError {
 function known(code: string, message: string, retryAfterMs?: number): ApiError {
   const [status, name = code, param] = KNOWN[code] ?? [500];
   const after = retryAfterMs === undefined ? {} : { retryAfterMs };
-  const said = message.replace(/^database .*?: /u, 'the database: '); // its file is a path of this machine
-  return new ApiError(status, status === 500 ? 'something went wrong; the log of Pith says what' : said, {
+  return new ApiError(status, status === 500 ? 'something went wrong; the log of Pith says what' : message, {
     code: name,
     ...(param && { param }),
     ...after,

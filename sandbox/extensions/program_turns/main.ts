@@ -1,5 +1,6 @@
-import { Conversations, type ExtensionContext, type Tool, type ToolProvider, type TurnInfo } from 'pith';
-import { KeyedQueue, untilAborted } from '@pith/promises';
+import { Conversations, type ExtensionContext, Places, type Tool, type ToolProvider, type TurnInfo } from 'pith';
+import { hiddenFolders } from '@pith/plain-text';
+import { KeyedQueue, oncePromised, untilAborted } from '@pith/promises';
 import { HttpUsers } from 'pith/http';
 import { type ProgramTool, programToolsSchema } from './agent-key.ts';
 import { type ProgramEvent, type ProgramRequest, ProgramTurns } from './contract.ts';
@@ -20,6 +21,11 @@ export default class Programs implements ToolProvider {
   /** One request at a time in a thread. */
   readonly #threads = new KeyedQueue();
 
+  readonly #waiting = oncePromised(async () => {
+    const { WaitingTurns } = await import('./waiting-turns.ts');
+    return new WaitingTurns(this.context.database, this.context.clock);
+  });
+
   constructor(private readonly context: ExtensionContext) {
     context.provide(ProgramTurns, { run: (request, signal) => this.#run(request, signal) });
   }
@@ -38,9 +44,10 @@ export default class Programs implements ToolProvider {
     const { by, agent, tools } = request;
     const found = await this.context.use(HttpUsers).agent(agent, by.role);
     const spec = tools.length === 0 ? found : { ...found, keys: { ...found.keys, [KEY]: tools } };
-    const { agents, clock, kv } = this.context;
+    const { agents, clock } = this.context;
     const conversations = this.context.use(Conversations);
-    const turn = await ProgramTurn.prepared(request, spec, { agents, clock, kv, conversations });
+    const hide = hiddenFolders(this.context.use(Places));
+    const turn = await ProgramTurn.prepared(request, spec, { agents, clock, conversations, waiting: await this.#waiting(), hide });
     const { entered, leave } = this.#threads.place(turn.threadId);
     signal?.addEventListener('abort', leave, { once: true }); // whoever leaves may not read to the end
     try {

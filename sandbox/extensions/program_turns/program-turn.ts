@@ -9,6 +9,7 @@ import {
   type TurnEvent,
   type TurnRequest,
 } from 'pith';
+import { shownEvent } from 'pith/http';
 import { answerInstructions, answerQuestion, type AnswerSchema, valueIn } from '@pith/json-answers';
 import { printableLine } from '@pith/plain-text';
 import { valueCheck } from '@pith/tool-schemas';
@@ -16,10 +17,13 @@ import { threadOfCall } from './call-ids.ts';
 import type { ProgramEnd, ProgramEvent, ProgramQuestion, ProgramRequest } from './contract.ts';
 import { OpenCalls } from './open-calls.ts';
 import { type TurnInput, turnOf } from './turn-input.ts';
-import { messageDigest, type WaitingTurn, WaitingTurns } from './waiting-turns.ts';
+import { messageDigest, type WaitingTurn, type WaitingTurns } from './waiting-turns.ts';
 
-export interface ProgramTurnPorts extends Pick<ExtensionContext, 'agents' | 'clock' | 'kv'> {
+export interface ProgramTurnPorts extends Pick<ExtensionContext, 'agents' | 'clock'> {
   readonly conversations: Remote<Conversations>;
+  readonly waiting: WaitingTurns;
+  /** Names folders of this machine in place of their paths. */
+  hide<T>(shown: T): T;
 }
 
 type PreparedRequest = ProgramRequest & TurnInput & { readonly spec: AgentSpec };
@@ -42,7 +46,6 @@ interface Pending {
 /** What one request of a program runs: a turn that waits, a new one, or one after the other. */
 export class ProgramTurn {
   readonly calls: OpenCalls;
-  readonly #waitingTurns: WaitingTurns;
   /** The turn with a question of which the program does not know the end. */
   #unheard: WaitingTurn | null = null;
   /** What is the answer of the turn that runs, where it is held back to be checked. */
@@ -58,7 +61,6 @@ export class ProgramTurn {
     private readonly ports: ProgramTurnPorts,
   ) {
     this.calls = new OpenCalls(request.results);
-    this.#waitingTurns = new WaitingTurns(ports.kv);
   }
 
   /** Throws `thread_unknown`, `usage` and `settings_invalid`. `agent`: as it is declared. */
@@ -91,7 +93,7 @@ export class ProgramTurn {
     const { message, results } = this.request;
     const found = await conversations.find(this.threadId);
     if (found === null) return null;
-    this.#unheard = await this.#waitingTurns.find(this.threadId);
+    this.#unheard = await this.ports.waiting.find(this.threadId);
     const hasEnded = found.state === 'idle';
     if (hasEnded && this.#unheard === null) return null; // one that runs may be of a process that has just ended: it is waited for
     const isSame = async () =>
@@ -129,12 +131,12 @@ export class ProgramTurn {
     const key = ulid(this.ports.clock.now());
     await this.#forget(); // it has taken the place of that turn
     const end = yield* this.#turn({ ...what, key }, signal);
-    if (end.reason === 'approval') await this.#waitingTurns.keep(this.threadId, { key, message: messageDigest(this.request.message) });
+    if (end.reason === 'approval') await this.ports.waiting.keep(this.threadId, { key, message: messageDigest(this.request.message) });
     return end;
   }
 
   async #forget(): Promise<void> {
-    if (this.#unheard !== null) await this.#waitingTurns.forget(this.threadId);
+    if (this.#unheard !== null) await this.ports.waiting.forget(this.threadId);
     this.#unheard = null;
   }
 
@@ -149,7 +151,8 @@ export class ProgramTurn {
     this.calls.forget();
     this.#held = [];
     let hasBegun = false;
-    for await (const event of this.ports.agents.run(request, signal)) {
+    for await (const run of this.ports.agents.run(request, signal)) {
+      const event = shownEvent(run, this.ports.hide);
       hasBegun ||= event.type === 'turn-start';
       if (event.type === 'turn-end') {
         const isBusy = what.resume === true && !hasBegun && event.error?.code === 'thread_busy' && signal?.aborted !== true;

@@ -33,13 +33,15 @@ export class Api {
     const conversations = context.use(Conversations);
     const tables = apiTables(context.database);
     const ends = new TurnEnds(tables);
-    const turns = (this.#turns = new LiveTurns(context, conversations, new QueuedMessages(tables), ends));
+    const queued = new QueuedMessages(tables);
+    const turns = (this.#turns = new LiveTurns(context, conversations, queued, ends));
     const threads = new OwnedThreads(tables, context.clock, conversations);
-    this.#feed = new Feed({ tables, context, conversations, turns });
+    this.#feed = new Feed({ tables, context, conversations, turns, queued });
     this.#notices = new Notices(tables, context.clock, this.#feed);
-    this.#repeated = new RepeatedRequests(tables, context.clock);
     const users = context.use(HttpUsers);
-    const ports = { context, conversations, users, turns, threads, ends, keys: new UsedKeys(tables) };
+    const commands = (this.#commands = new CommandRoutes(context, users));
+    this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
+    const ports = { context, conversations, users, turns, queued, threads, ends, keys: new UsedKeys(tables) };
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),
@@ -49,7 +51,6 @@ export class Api {
       uploadRoute(context),
       descriptionRoute(() => this.#described()),
     ];
-    this.#commands = new CommandRoutes(context, users);
     this.#byName = new Map(this.#own.map((route) => [`${route.method} ${route.path}`, route]));
     context.own(() => turns.stop());
   }
@@ -64,7 +65,6 @@ export class Api {
     if (caller === null) throw new PithError('not_found', 'there is nothing at this address');
     const route = this.#byName.get(request.route);
     const asked = { ...request, caller, body, query };
-    if (this.#commands.isShownOnce(request.route)) return this.#commands.answer(asked);
     return this.#repeated.answer(asked, (each) => (route ?? this.#commands).answer(each));
   }
 

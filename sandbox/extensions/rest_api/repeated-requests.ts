@@ -6,22 +6,26 @@ import type { RouteAnswer } from 'pith/http';
 import { type ApiTables, DAY_MS } from './conversations/tables.ts';
 import type { ApiRequest } from './route.ts';
 
-/** Changes with an `Idempotency-Key`: within a day a repeated one gets the answer of the first, and nothing is done again. */
+/**
+ * Changes with an `Idempotency-Key`: within a day a repeated one gets the answer of the first, and nothing is done again. An answer that has
+ * a secret is not kept: a repeated request is told that it was given.
+ */
 export class RepeatedRequests {
   readonly #queue = new KeyedQueue();
 
   constructor(
     private readonly tables: ApiTables,
     private readonly clock: Clock,
+    private readonly isShownOnce: (route: string) => boolean,
   ) {}
 
   async answer(request: ApiRequest, act: (request: ApiRequest) => Promise<RouteAnswer>): Promise<RouteAnswer> {
-    const { route, path, body, headers, caller } = request;
+    const { route, path, body, bytes, headers, caller } = request;
     const key = headers['idempotency-key'];
     // A turn has its key in its thread, and is watched again.
     if (key === undefined || route.startsWith('GET ') || route.endsWith('/messages')) return act(request);
     const name = sha256(`${caller.userId}\0${key}`);
-    const digest = sha256(canonicalJson([route, path, body ?? null]));
+    const digest = sha256(canonicalJson([route, path, body ?? null, sha256(bytes)]));
     return this.#queue.run(name, async () => {
       const since = this.clock.now() - DAY_MS;
       const known = await this.tables.first((db) =>
@@ -30,7 +34,7 @@ export class RepeatedRequests {
       if (known !== null) return known.digest === digest ? (JSON.parse(known.answer) as RouteAnswer) : KEY_USED;
       const answer = await act(request);
       if (answer.status >= 400 || answer.body !== undefined) return answer;
-      const row = { request: name, digest, answer: JSON.stringify(answer), at: this.clock.now() };
+      const row = { request: name, digest, answer: JSON.stringify(this.isShownOnce(route) ? SHOWN_BEFORE : answer), at: this.clock.now() };
       await this.tables.write((db) => [
         db.deleteFrom('rest_api__answers').where('at', '<', since),
         db
@@ -42,6 +46,15 @@ export class RepeatedRequests {
     });
   }
 }
+
+const SHOWN_BEFORE: RouteAnswer = {
+  status: 409,
+  json: refusedWith({
+    code: 'shown_before',
+    message: 'this was done already, and what it made is shown only once',
+    cure: 'where the answer was lost, do it again, and revoke what nobody has seen',
+  }),
+};
 
 export const KEY_USED: RouteAnswer = {
   status: 422,

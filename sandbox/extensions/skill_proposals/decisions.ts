@@ -10,7 +10,7 @@ import type { Entry, Proposal } from './proposal/proposal.ts';
 import type { Proposals } from './proposal/proposals.ts';
 import { type Misfit, reviewDigest, type Review, reviewOf } from './review/review.ts';
 
-/** Who decides: `person`, or the id of an agent. */
+/** Who decides: the id of a user, or of an agent. */
 type By = string;
 
 /** What people and reviewing agents do with proposals. */

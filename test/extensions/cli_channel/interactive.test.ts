@@ -401,6 +401,11 @@ describe('a conversation on a terminal', () => {
     await ada.sees('Ctrl-D leaves');
     expect(chat.terminals.deliver({ text: 'the task is done', kind: 'notice' }, 'all')).toBe('terminal-1');
     await ada.sees('the task is done');
+    const others = { text: 'of bob', kind: 'notice', userId: 'bob' };
+    expect(() => chat.terminals.deliver(others, 'all')).toThrow('no terminal is open');
+    expect(chat.terminals.deliver({ ...others, text: 'of this person', userId: 'local' }, 'all')).toBe('terminal-2');
+    await ada.sees('of this person');
+    expect(ada.screen()).not.toContain('of bob');
     await ada.end();
     expect(() => chat.terminals.deliver({ text: 'x', kind: 'notice' }, 'all')).toThrow('no terminal is open');
   });

@@ -325,6 +325,29 @@ describe('the listener of pith serve', () => {
       expect((await request('/stream', { method: 'HEAD' })).status).toBe(200);
     });
 
+    it('W1 end when the client left before they began, and when they cannot be sent', async () => {
+      const list = said();
+      const slow = routesOf(
+        'streams',
+        `async routes() { return ['/slow', '/odd'].map((path) => ({ method: 'GET', path, need: 'public', summary: 'Stream' })); }
+  async answer({ path, signal }) {
+    const { streamsOfTest: said } = globalThis;
+    said.push('asked ' + path);
+    if (path === '/slow') await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    const parts = { next: async () => ({ done: true, value: undefined }), return: async () => (said.push('ended ' + path), { done: true }) };
+    return { status: path === '/odd' ? 1000 : 200, body: { [Symbol.asyncIterator]: () => parts } };
+  }`,
+      );
+      const { port, request } = await served({}, { files: slow });
+      const socket = connect({ host: '127.0.0.1', port: await port() });
+      socket.write('GET /slow HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+      await until(() => list.includes('asked /slow'));
+      socket.destroy();
+      await until(() => list.includes('ended /slow'));
+      expect((await request('/odd')).status).toBe(500);
+      await until(() => list.includes('ended /odd'));
+    });
+
     it('W1 are pulled no faster than the client reads', async () => {
       const list = said();
       const { open } = await served(

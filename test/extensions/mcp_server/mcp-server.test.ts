@@ -3,7 +3,7 @@ import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { extensionFiles, skillFile } from '../../journeys/sandbox-files.ts';
 import { approve } from '../../answers.ts';
-import { connected, kernelWith } from './connected.ts';
+import { connected, FILES, kernelWith } from './connected.ts';
 
 /** A tool that a person is asked about. */
 const NOTES = extensionFiles('notes', {
@@ -218,12 +218,25 @@ describe('the MCP server', () => {
     await first.end();
     await pith.restart();
     const again = await connected(pith);
-    expect(await again.call('delegate_task', { thread })).toMatchObject({ text: 'noted', isError: false, structured: { reason: 'done' } });
+    for (const time of ['first', 'second'])
+      expect([time, await again.call('delegate_task', { thread })]).toMatchObject([
+        time,
+        { text: 'noted', isError: false, structured: { reason: 'done' } },
+      ]);
     expect(state.wrote).toBe(1);
-    expect(await again.call('delegate_task', { thread })).toMatchObject({
-      isError: true,
-      text: expect.stringContaining('nothing in this thread is left to go on with'),
+  });
+
+  it('W22 delegate_task keeps nothing beside its threads, so that no number of calls that nobody goes on with stops the next', async () => {
+    const pith = await kernelWith([{ calls: [{ name: 'write_note', input: {} }] }, { error: new Error('broken') }, { text: 'noted' }], {
+      files: { ...NOTES, 'pith.yaml': `${FILES['pith.yaml']}quotas: { keys: 1 }\n` },
     });
+    const { call } = await connected(pith);
+    expect(await call('delegate_task', { task: 'write it down' })).toMatchObject({ structured: { reason: 'awaiting_approval' } });
+    const failed = await call('delegate_task', { task: 'again' });
+    expect(failed).toMatchObject({ isError: true, structured: { reason: 'error' } });
+    const { thread } = failed.structured as { readonly thread: string };
+    expect(await call('delegate_task', { task: 'more', thread, agent: 'nobody' })).toMatchObject({ isError: true });
+    expect(await call('delegate_task', { thread })).toMatchObject({ text: 'noted', structured: { reason: 'done' } });
   });
 
   it('W22 a task that failed is tried again by a call without one: it goes on, and repeats no finished tool', async () => {

@@ -17,7 +17,8 @@ describe.each([{ wire: false }, { wire: true }])('without a key, in the shipped 
     ]);
     expect(turn.results.map((result) => result.ok)).toEqual([true, true]);
     expect(turn.text).toContain('code-review › Best practices');
-    expect(turn.text).toContain('code-review');
+    expect(turn.text).toMatch(/^From the skill `code-review` \([\w ]+\/(?:skills\/)?code-review\):/u); // by its source, not by a path
+    expect(turn.text).not.toContain(process.cwd());
     expect(turn.text).toMatch(/type \/setup in a chat, or run: pith setup$/u);
   });
 

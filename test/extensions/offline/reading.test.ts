@@ -57,19 +57,21 @@ describe('the librarian reads lists', () => {
 });
 
 describe('the librarian reads skills', () => {
-  it('from an envelope of tags or of lines', () => {
+  it('W3 from an envelope of tags or of lines, without a path of the machine', () => {
     expect(parseSkillText('<skill id="a" file="/s/a/SKILL.md" sha256="0">\n# A\n\nText.\n</skill>')).toEqual({
       body: '# A\n\nText.',
-      place: '/s/a/SKILL.md',
+      source: null,
     });
     expect(
-      parseSkillText('Skill: a\nVersion: 1.0\nBase directory: /s/a\nApprox. tokens: 5\n\n# A\n\nText.\n\n--- end of skill a ---'),
-    ).toEqual({ body: '# A\n\nText.', place: '/s/a' });
+      parseSkillText(
+        'Skill: a\nsource: /s\nVersion: 1.0\nBase directory: /s/a\nApprox. tokens: 5\n\n# A\n\nText.\n\n--- end of skill a ---',
+      ),
+    ).toEqual({ body: '# A\n\nText.', source: null });
     const envelope =
       '[Skill: a]\nversion: none\nsha256: 0\nsource: sandbox/skills\nbase directory: /s/a\nsize: approx. 5 tokens\n\n<skill id="a" sha256="0">\n# A\n\nSay </skill> never.\n</skill>\n\n[End of skill: a, sha256 0]';
-    expect(parseSkillText(envelope)).toEqual({ body: '# A\n\nSay </skill> never.', place: '/s/a' });
-    expect(parseSkillText('Only a body.')).toEqual({ body: 'Only a body.', place: null });
-    expect(parseSkillText({ id: 'a', directory: '/s/a', body: '# A' })).toEqual({ body: '# A', place: '/s/a' });
+    expect(parseSkillText(envelope)).toEqual({ body: '# A\n\nSay </skill> never.', source: 'sandbox/skills' });
+    expect(parseSkillText('Only a body.')).toEqual({ body: 'Only a body.', source: null });
+    expect(parseSkillText({ id: 'a', source: 'bundled', directory: '/s/a', body: '# A' })).toEqual({ body: '# A', source: 'bundled' });
     expect(parseSkillText('already loaded above, sha256 1')).toBeNull();
   });
 

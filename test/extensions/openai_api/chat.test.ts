@@ -256,18 +256,28 @@ describe('W20 chat completions', () => {
   });
 
   it('W3 W20 a turn that fails by the settings or the disk says why, with no path of the machine', async () => {
-    const path = '/home/ada/sandbox/data/pith.db';
+    let sandbox = '';
     const failing = [
-      new PithError('model_unknown', "models.default: there is no model 'foo'", { cure: 'write provider/model' }),
-      new PithError('database_failed', `database ${path}: the disk is full`, { cure: 'free some space and try again' }),
+      () => new PithError('model_unknown', "models.default: there is no model 'foo'", { cure: 'write provider/model' }),
+      () =>
+        new PithError('database_failed', `database ${sandbox}/data/pith.db: the disk is full`, { cure: 'free some space and try again' }),
     ];
-    const openai = await clientOf(await servedAgents(failing.flatMap((error) => [{ error }, { error }])));
-    const said422 = ["models.default: there is no model 'foo'; write provider/model", 'the database: the disk is full; free some space'];
-    for (const [at, { code }] of failing.entries()) {
+    const served = await servedAgents(
+      failing.flatMap((error) => Array.from({ length: 4 }, () => () => Promise.resolve({ text: '', error: error() }))),
+    );
+    ({ sandbox } = served.pith);
+    const openai = await clientOf(served);
+    const said422 = [
+      "models.default: there is no model 'foo'; write provider/model",
+      'database sandbox/data/pith.db: the disk is full; free some space',
+    ];
+    for (const [at, code] of ['model_unknown', 'database_failed'].entries()) {
       const asked = { model: 'helper', messages: [said('x')] };
       const wanted = { status: 422, code, message: expect.stringContaining(said422[at] ?? '') };
-      await expect(openai.chat.completions.create(asked)).rejects.toMatchObject(wanted);
-      await expect(openai.responses.create({ model: 'helper', input: 'x' })).rejects.toMatchObject(wanted);
+      for (const stream of [false, true]) {
+        await expect(openai.chat.completions.create({ ...asked, stream })).rejects.toMatchObject(wanted);
+        await expect(openai.responses.create({ model: 'helper', input: 'x', stream })).rejects.toMatchObject(wanted);
+      }
     }
   });
 

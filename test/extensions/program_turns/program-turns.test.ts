@@ -49,3 +49,29 @@ it('W6 a request waits while another process goes on with its turn, however long
     { type: 'end', reason: 'done' },
   ]);
 });
+
+it('W6 a turn to whose question nobody returned is kept for 30 days, beside any number of others', async () => {
+  const clock = fakeClock();
+  const question = { calls: [{ name: 'change', input: { what: 'the door' } }] };
+  const model = scriptedModel([question, question, { text: 'Done.' }, { text: 'Done too.' }, { text: 'New.' }]);
+  const files = { ...FILES, 'pith.yaml': 'quotas: { keys: 1 }\n' };
+  const pith = await kernelOf({ only: ['program_turns'], files, model, clock });
+  const opened = async () => {
+    const events = await asked(pith, OPEN);
+    const { threadId } = events[0] as Extract<ProgramEvent, { type: 'thread' }>;
+    const { questions } = events.at(-1) as Extract<ProgramEvent, { type: 'end' }>;
+    return { threadId, id: questions[0]!.id };
+  };
+  const texts = async (threadId: string) =>
+    (await asked(pith, { ...OPEN, threadId })).flatMap((event) => (event.type === 'text-delta' ? [event.text] : []));
+  const turns = [await opened(), await opened()];
+  for (const { threadId, id } of turns) {
+    await pith.kernel.approvals.answer(id, { answer: 'once', by: 'ann' });
+    await pith.run('', { agent: 'helper', input: undefined, resume: true, threadId, userId: 'ada' });
+  }
+  expect(await texts(turns[0]!.threadId)).toEqual(['Done.']); // told, and no request of the model
+  expect(model.requests).toHaveLength(4);
+  await clock.advance(31 * 24 * 3_600_000);
+  expect(await texts(turns[1]!.threadId)).toEqual(['New.']); // the message is a new one
+  expect(model.requests).toHaveLength(5);
+});

@@ -203,6 +203,13 @@ describe('routes that commands answer', () => {
     const upload = (type: string) =>
       api.request('/api/uploads', { method: 'POST', token, body: archive, headers: { 'content-type': type } });
     expect((await upload('application/json')).status).toBe(415);
+    const once = async (text: string) => {
+      const headers = { 'content-type': 'application/zip', 'idempotency-key': 'one' };
+      return api.request('/api/uploads', { method: 'POST', token, body: zipOf([{ name: 'odes/SKILL.md', text }]), headers });
+    };
+    const [first, again, other] = [await once(SKILL), await once(SKILL), await once(`${SKILL}more`)];
+    expect([first.status, again.text]).toEqual([201, first.text]);
+    expect(other).toMatchObject({ status: 422, json: { error: { code: 'key_used' } } });
     const { from } = (await upload('application/zip')).json as { readonly from: string };
     const shown = await api.post('/api/skills/install', token, { from });
     expect(shown).toMatchObject({ status: 409, json: { shown: expect.stringContaining('poems') } });
@@ -214,21 +221,26 @@ describe('routes that commands answer', () => {
     expect((await api.request('/api/skills/poems', { token })).json).toMatchObject({ state: 'offered' });
   });
 
-  it('W2 a token that is made over HTTP is kept nowhere, also for a repeated request', async () => {
+  it('W2 W21 a token is made once with its key, kept nowhere, and a repeated request is told that it was shown', async () => {
     const api = await withCommands();
     const token = await api.token({ role: 'admin', may: 'admin' });
     const headers = { 'idempotency-key': 'one' };
-    const make = () => api.request('/api/tokens', { method: 'POST', token, json: { user: 'ann' }, headers });
-    const made = [(await make()).json, (await make()).json] as unknown as readonly { readonly id: string; readonly token: string }[];
-    expect(new Set(made.map((each) => each.token)).size).toBe(2);
-    expect((await api.request('/api/agents', { token: made[0]?.token ?? '' })).status).toBe(200);
+    const make = (user: string) => api.request('/api/tokens', { method: 'POST', token, json: { user }, headers });
+    const made = (await make('ann')).json as unknown as { readonly id: string; readonly token: string };
+    const again = await make('ann');
+    expect(again).toMatchObject({ status: 409, json: { error: { code: 'shown_before', message: expect.stringContaining('only once') } } });
+    expect(again.text).not.toContain(made.token);
+    expect(await make('bob')).toMatchObject({ status: 422, json: { error: { code: 'key_used' } } });
+    const listed = (await api.request('/api/tokens', { token })).text;
+    expect([listed.split('"ann"').length, listed.includes('"bob"')]).toEqual([2, false]);
+    expect((await api.request('/api/agents', { token: made.token })).status).toBe(200);
     const files = await readdir(`${api.pith.sandbox}/data`, { recursive: true, withFileTypes: true });
     for (const file of files.filter((each) => each.isFile())) {
       const bytes = await readFile(path.join(file.parentPath, file.name));
-      for (const { token: secret } of made) expect([file.name, bytes.includes(secret)]).toEqual([file.name, false]);
+      expect([file.name, bytes.includes(made.token)]).toEqual([file.name, false]);
     }
-    expect((await api.request(`/api/tokens/${made[0]?.id}`, { method: 'DELETE', token, json: {} })).status).toBe(200);
-    expect((await api.request('/api/agents', { token: made[0]?.token ?? '' })).status).toBe(401);
+    expect((await api.request(`/api/tokens/${made.id}`, { method: 'DELETE', token, json: {} })).status).toBe(200);
+    expect((await api.request('/api/agents', { token: made.token })).status).toBe(401);
   });
 
   it('W11 what the model sees of a conversation, in parts with their tokens, is for its owner alone', async () => {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
 import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
 import { until } from '../../waiting.ts';
-import { apiKernel } from './api-kernel.ts';
+import { apiKernel, type ServerEvent, upTo } from './api-kernel.ts';
 
 const ONLY = ['http', 'rest_api', 'skill_registry', 'saved_skills', 'skill_webhooks', 'task_engine', 'scheduler'];
 const AGENT = 'id: planner\nagent: { uses_tools: [scheduler] }\n';
@@ -74,4 +74,27 @@ it('W2 W5 an administrator with a token for chats or answers sees and changes no
     }
   }
   expect(await state()).toEqual(before);
+});
+
+it('W5 the stream tells such a token nothing of the work of another user, neither as it happens nor afterwards', async () => {
+  const wake = { name: 'schedule_once', input: { in: '1h', message: 'wake' } };
+  const api = await apiKernel([{ calls: [wake] }, { text: 'set' }, { text: 'mine' }], {
+    only: ONLY,
+    files: { 'agents/planner/manifest.yaml': AGENT, 'pith.yaml': 'default_agent: planner\n' },
+  });
+  const [ann, root, lesser] = [await api.token({ userId: 'ann' }), await api.token({ may: 'admin' }), await api.token({ may: 'chat' })];
+  const open = (token: string, last?: string) =>
+    api.events('/api/events', { token, headers: last === undefined ? {} : { 'last-event-id': last } });
+  const streams = [await open(root), await open(lesser)] as const;
+  const [, ready] = await Promise.all(streams.map(async (each) => each.next()));
+  const say = async (token: string, id: string) =>
+    api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'wake me' } });
+  await say(ann, await api.thread(ann));
+  const isSchedule = ({ data }: ServerEvent) => data['kind'] === 'schedule';
+  await upTo(streams[0], isSchedule);
+  const mine = await api.thread(lesser);
+  await say(lesser, mine);
+  const isMine = ({ data }: ServerEvent) => data['id'] === mine;
+  for (const stream of [streams[1], await open(lesser, ready?.id)])
+    expect((await upTo(stream, isMine)).filter(({ data }) => ['schedule', 'job'].includes(String(data['kind'])))).toEqual([]);
 });

@@ -1,9 +1,10 @@
-import type { JsonValue } from 'pith';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { type JsonValue, PithError } from 'pith';
 import { RouteProvider } from 'pith/http';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
 import { until } from '../../waiting.ts';
-import { apiKernel } from './api-kernel.ts';
+import { type ApiKernel, apiKernel, isTurn, upTo } from './api-kernel.ts';
 
 const SKILL = '---\nname: letters\ndescription: Write a letter. Use when somebody wants a letter.\n---\n\nWrite it.\n';
 const BAD = '---\nname: other\ndescription: A name that is not that of its folder.\n---\n';
@@ -87,6 +88,87 @@ it('W3 W31 no GET route answers with a path of the machine, whatever is asked fo
   expect(withNames.filter((path) => !isAnswered(path))).toEqual([]);
   expect((await api.request(`/api/tasks/${task.id}`, { token })).text).toContain('sandbox/notes.md');
   expect((await api.request(`/api/runs/${run.id}`, { token })).text).toContain('sandbox/notes.md');
+});
+
+/** An agent whose tools name their folder, in an answer, a title and an error. */
+const TELLING = {
+  'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [telling] }\n',
+  'extensions/telling/manifest.yaml': '{id: telling, entrypoint: main.ts, provides: [tool]}',
+  'extensions/telling/main.ts': `import { defineTool, toolError, toolResult, z } from 'pith';
+export default class {
+  constructor(context) { this.context = context; }
+  getTools() {
+    const { directory } = this.context;
+    const tool = (name, execute) => defineTool({ name, description: 'Tells.', input: z.object({ at: z.string() }), effect: 'read', execute });
+    return [
+      tool('where', async () => toolResult({ [directory]: directory }, { title: 'in ' + directory, metadata: { directory } })),
+      tool('wrong', async () => toolError('wrong', 'nothing in ' + directory)),
+    ];
+  }
+}
+`,
+};
+
+it('W3 W31 no stream, end of a turn or interface for programs tells a path of the machine that neither a person nor the model wrote', async () => {
+  let own = '';
+  const calls = async () => ({ text: `See ${own}.`, calls: ['where', 'wrong'].map((name) => ({ name, input: { at: own } })) });
+  const failure = async () => ({
+    error: new PithError('model_failed', `no ${sandboxOf()}/model`, { cure: `see ${sandboxOf()}/pith.yaml` }),
+  });
+  const api: ApiKernel = await apiKernel(Array.from({ length: 7 }, () => [calls, failure]).flat(), {
+    only: ['http', 'rest_api', 'program_turns', 'openai_api', 'ag_ui', 'mcp_server'],
+    files: TELLING,
+  });
+  const { sandbox } = api.pith;
+  const sandboxOf = () => sandbox;
+  own = `${sandbox}/own.md`;
+  const token = await api.token();
+  const told = new Map<string, string>();
+  const asked = async (name: string, path: string, json: JsonValue, headers: Readonly<Record<string, string>> = {}) => {
+    told.set(name, (await api.request(path, { method: 'POST', token, json, headers })).text);
+  };
+  const said = [{ role: 'user', content: own }];
+
+  const events = await api.events('/api/events', { token });
+  await events.next();
+  const thread = await api.thread(token);
+  await asked('messages', `/api/threads/${thread}/messages`, { text: own });
+  await asked('messages streamed', `/api/threads/${thread}/messages`, { text: own }, { accept: 'text/event-stream' });
+  const live = [...(await upTo(events, isTurn('turn-end'))), ...(await upTo(events, isTurn('turn-end')))];
+  told.set('events', JSON.stringify(live));
+  const read = await api.request(`/api/threads/${thread}`, { token });
+  expect(read.json).toMatchObject({ end: { error: { message: expect.stringContaining('no sandbox/model; see sandbox/pith.yaml') } } });
+  told.set('thread', read.text);
+  const steps = { 'x-pith-steps': 'show' };
+  await asked('chat', '/v1/chat/completions', { model: 'helper', messages: said }, steps);
+  await asked('chat streamed', '/v1/chat/completions', { model: 'helper', messages: said, stream: true }, steps);
+  await asked('response streamed', '/v1/responses', { model: 'helper', input: own, stream: true }, steps);
+  const run = {
+    threadId: 'mine',
+    runId: 'run',
+    state: {},
+    messages: [{ id: 'a', ...said[0] }],
+    tools: [],
+    context: [],
+    forwardedProps: {},
+  };
+  await asked('ag-ui', '/ag-ui/helper', run as JsonValue);
+  const client = new Client({ name: 'test', version: '1' });
+  onTestFinished(() => client.close());
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${await api.port()}/mcp`), { requestInit }));
+  told.set('mcp', JSON.stringify(await client.callTool({ name: 'delegate_task', arguments: { task: own } })));
+
+  expect(api.model.requests).toHaveLength(14);
+  for (const [name, text] of told) {
+    const others = text.replaceAll(own, '');
+    expect([name, others.includes(sandbox), text.includes('sandbox/pith.yaml')]).toEqual([name, false, true]);
+    expect([name, text.includes(own)]).toEqual([name, name !== 'chat']); // what the model said and called
+  }
+  for (const name of ['messages streamed', 'events', 'thread', 'ag-ui'])
+    expect(told.get(name)).toContain('nothing in sandbox/extensions/telling');
+  for (const name of ['messages streamed', 'events', 'chat streamed', 'response streamed'])
+    expect(told.get(name)).toContain('in sandbox/extensions/telling');
 });
 
 it('W13 W21 what people wrote comes back as it is where a form sends it back, paths too', async () => {

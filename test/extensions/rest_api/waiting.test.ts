@@ -1,6 +1,9 @@
+import { rmSync } from 'node:fs';
+import { systemClock } from '@pith/promises';
 import { describe, expect, it } from 'vitest';
+import { openStore } from '../../../core/store/index.ts';
 import { gate, until } from '../../waiting.ts';
-import { apiKernel, type ApiKernel, isTurn, upTo } from './api-kernel.ts';
+import { apiKernel, type ApiKernel, isTurn, type ServerEvent, upTo } from './api-kernel.ts';
 
 const RISK = { calls: [{ name: 'risk', input: {} }] };
 
@@ -128,5 +131,42 @@ describe('messages that wait', () => {
     await isIdle();
     expect((await read()).messages.map(({ text }) => text)).toEqual(['go', '', '', 'half ', 'the whole']);
     expect(JSON.stringify(api.model.requests[2]?.messages).split('did risk')).toHaveLength(2);
+  });
+
+  it('W17 W32 a message behind a turn that cannot go on is refused with the reason, and waits no longer', async () => {
+    const agent = 'id: helper\nagent: { uses_tools: [risky] }\n';
+    const prompt = '{% if not tools.act %}{% for i in range(999999999) %}x{% endfor %}{% endif %}';
+    const api = await apiKernel([{ text: ['so '], hang: true }], {
+      files: { 'agents/helper/manifest.yaml': agent, 'agents/helper/prompt.jinja2': prompt },
+    });
+    const { token, path, say, read, said } = await conversation(api);
+    await upTo(await say('go'), isTurn('turn-start'));
+    await (await say('and then', 'k1')).next();
+    await api.pith.kernel.stop();
+    rmSync(`${api.pith.sandbox}/extensions/risky`, { recursive: true });
+    const store = openStore(`${api.pith.sandbox}/data/pith.db`, systemClock);
+    await store.write((statement) => void statement("UPDATE turns SET state = 'running'")); // as after a kill
+    await store.close();
+    await api.restart();
+    const waiting = async () => ((await api.request(`${path}/waiting`, { token })).json as { waiting: unknown[] }).waiting;
+    await until(async () => (await waiting()).length === 0);
+    await until(async () => (await read()).live === null);
+    expect([(await read()).thread.state, await said(), api.model.requests.length]).toEqual(['cut_off', ['go'], 1]);
+  });
+
+  it('W16 W17 that a message waits, and that it was taken back, is told to all that read its events', async () => {
+    const api = await apiKernel([{ text: ['so '], hang: true }]);
+    const { token, path, say } = await conversation(api);
+    await upTo(await say('go'), ({ data }) => JSON.stringify(data).includes('so '));
+    const other = await api.events('/api/events', { token });
+    expect(await other.next()).toMatchObject({ event: 'ready' });
+    const isThread = ({ data }: ServerEvent) => data['kind'] === 'thread' && path.endsWith(String(data['id']));
+    const waiting = async () => ((await api.request(`${path}/waiting`, { token })).json as { waiting: unknown[] }).waiting;
+    await (await say('and then', 'k1')).next();
+    await upTo(other, isThread);
+    expect(await waiting()).toEqual([{ key: 'k1', text: 'and then' }]);
+    expect((await api.request(`${path}/waiting/k1`, { method: 'DELETE', token })).status).toBe(204);
+    await upTo(other, isThread);
+    expect(await waiting()).toEqual([]);
   });
 });

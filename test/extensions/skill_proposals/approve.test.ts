@@ -29,6 +29,30 @@ describe('approving a proposal', () => {
     ]);
   });
 
+  it('P6 W12 a person approves what they were shown themselves; what a program reads is no show', async () => {
+    const { proposed, run, review, status } = await proposalsKernel();
+    const id = await proposed();
+    const show = (userId: string) => run(['skills', 'proposals', 'show', id], { userId });
+    const approve = (userId: string) => codeOf(run(['skills', 'proposals', 'approve', id], { userId }));
+    await review(id);
+    expect(await approve('local')).toBe('proposal_not_shown');
+    await show('ann');
+    expect(await approve('bob')).toBe('proposal_not_shown');
+    expect(await approve('ann')).toBe('done');
+    expect(await status(id)).toBe('approved');
+    expect((await run(['skills', 'proposals', 'show', id])).text).toContain(`${id}: approved by ann`);
+  });
+
+  it('P6 W12 each decision ends what people were shown before it', async () => {
+    const { proposed, run, show } = await proposalsKernel();
+    const [id, other] = [await proposed(), await proposed(step('slowly'))];
+    for (const each of [id, other]) await show(each);
+    await run(['skills', 'proposals', 'reject', id, 'no']);
+    await run(['skills', 'proposals', 'reopen', id]);
+    expect(await codeOf(run(['skills', 'proposals', 'approve', id]))).toBe('proposal_not_shown');
+    expect(await codeOf(run(['skills', 'proposals', 'approve', other]))).toBe('done'); // that of another stays
+  });
+
   it('P6 takes the digest of a review in the place of a show', async () => {
     const { proposed, run, review, skill, pith } = await proposalsKernel();
     const id = await proposed();

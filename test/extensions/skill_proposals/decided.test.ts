@@ -69,7 +69,7 @@ describe('proposals that were decided, or cannot be', () => {
     const { proposed, run, show, skill, status } = await proposalsKernel();
     const id = await proposed();
     await run(['skills', 'proposals', 'reject', id, 'Too', 'long.']);
-    expect((await run(['skills', 'proposals', 'show', id])).text).toMatch(/: rejected by person, .*: Too long\./);
+    expect((await run(['skills', 'proposals', 'show', id])).text).toMatch(/: rejected by local, .*: Too long\./);
     expect(await codeOf(run(['skills', 'proposals', 'reject', id]))).toBe('proposal_decided');
     await expect(run(['skills', 'proposals', 'approve', id])).rejects.toMatchObject({
       cure: expect.stringContaining('skills proposals reopen'),
@@ -144,8 +144,10 @@ describe('proposals that were decided, or cannot be', () => {
     expect((await run('skills proposals list')).text).toMatch(
       new RegExp(`${id} +open +letters +reader .*Letters came in the wrong language`),
     );
+    expect((await run('skills proposals count')).text).toBe('1 proposal of 1 waits for you.');
     await run(['skills', 'proposals', 'reject', id]);
     expect((await run('skills proposals list')).text).toContain('Nothing waits for you');
+    expect((await run('skills proposals count', { json: true })).values).toEqual([{ total: 1, waiting: 0 }]);
     expect((await run('skills proposals list --all')).text).toContain('rejected');
     unlinkSync(place(`${FOLDER}/${id}.md`));
     expect((await run('skills proposals list')).text).toBe('Nothing was proposed.');

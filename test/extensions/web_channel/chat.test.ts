@@ -410,21 +410,22 @@ describePage('the chat', () => {
     await page.getByText('It is done.').waitFor();
     await until(async () => (await page.title()) === 'Pith' && (await told()).length > 1);
     // The count of the next question comes when the question has been answered.
-    const [asked, late, passed, newer] = [gate(), gate(), gate(), gate()];
+    const [asked, counted, late, passed] = [gate(), gate(), gate(), gate()];
     let isAsked = false;
     await page.route(
       ({ pathname, search }) => pathname === '/api/approvals' && search === '',
       async (route) => {
         const response = await route.fetch();
         const { approvals } = (await response.json()) as { readonly approvals: readonly unknown[] };
-        if (approvals.length > 0) {
-          isAsked = true;
+        const isOpen = approvals.length > 0;
+        isAsked ||= isOpen;
+        if (isOpen) {
           asked.open();
           await late.opened;
         }
         await route.fulfill({ response });
-        if (approvals.length > 0) passed.open();
-        else if (isAsked) newer.open();
+        if (isOpen) passed.open();
+        else if (isAsked) counted.open();
       },
     );
     await say(page, 'Once more');
@@ -433,7 +434,7 @@ describePage('the chat', () => {
     await yes.click();
     await page.getByRole('log').getByRole('alert').waitFor();
     await until(async () => (await told()).length > 2);
-    await newer.opened;
+    await counted.opened;
     late.open();
     await passed.opened;
     await page.evaluate('fetch("/health")'); // what was answered before is handled

@@ -143,6 +143,23 @@ describePage('the connection of the page', () => {
     },
   );
 
+  it('W16 W17 a message that waits is shown in each tab, and in none once one of them has taken it back', async () => {
+    const { page, faults } = await openPage({ script: [{ text: ['So '], hang: true }] });
+    await say(page, 'Go');
+    await page.getByText('So').waitFor();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.getByText('So').waitFor();
+    const queued = [page, other].map((tab) => tab.getByRole('article', { name: 'Queued message' }));
+    for (const text of ['And then', 'Or this']) {
+      await say(page, text);
+      for (const each of queued) await each.getByText(text).waitFor();
+      await other.getByRole('button', { name: 'Take back' }).click();
+      for (const each of queued) await each.getByText(text).waitFor({ state: 'detached' });
+    }
+    expect(faults).toEqual([]);
+  });
+
   it('W16 many tabs need one connection for events; when its tab closes or freezes, another goes on', async () => {
     const { api, page, faults } = await openPage({ script: ['One.', 'Two.', 'Three.'].map((text) => ({ text })) });
     const context = page.context();

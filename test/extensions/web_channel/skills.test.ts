@@ -307,6 +307,30 @@ describePage('proposals on the page', () => {
     expect(faults).toEqual([]);
   });
 
+  it('W12 W16 what is proposed, or decided in another tab, appears in each tab by itself; a stale one counts as waiting', async () => {
+    const opened = await openPage({ files: WITH_PROPOSALS, extensions: EXTENSIONS, script: [{ calls: [PROPOSE] }, { text: 'done' }] });
+    const { api, page, faults } = opened;
+    await page.getByRole('link', { name: 'Skills', exact: true }).click();
+    await page.getByRole('link', { name: 'poems' }).waitFor();
+    const tab = await page.context().newPage();
+    await tab.goto(new URL('/skills/proposals', page.url()).href);
+    await tab.getByText('Nothing was proposed.').waitFor();
+    await propose(opened);
+    await page.getByRole('link', { name: 'Proposals (1)' }).waitFor();
+    await tab.getByText('open', { exact: true }).waitFor();
+    writeFileSync(path.join(api.pith.sandbox, 'skills/poems/SKILL.md'), `${POEMS}\nBe kind.\n`);
+    await api.pith.command('skills list');
+    await tab.getByText('stale', { exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Proposals (1)' }).click();
+    await page.getByRole('link', { name: 'poems' }).click();
+    await page.getByRole('button', { name: 'Reject' }).waitFor();
+    await tab.getByRole('link', { name: 'poems' }).click();
+    await tab.getByRole('button', { name: 'Reject' }).press('Enter');
+    await tab.getByText('rejected', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Open it again' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
   it('W12 a proposal is rejected with a reason by keyboard, and can be opened again', async () => {
     const opened = await openPage({ files: WITH_PROPOSALS, extensions: EXTENSIONS, script: [{ calls: [PROPOSE] }, { text: 'done' }] });
     const { page, faults } = opened;

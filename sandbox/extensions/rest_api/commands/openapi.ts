@@ -123,7 +123,7 @@ const QUESTION: Json = {
 };
 
 const HEADERS = {
-  'Idempotency-Key': 'The first request with it acts; for a day others get its answer, unless that has a secret',
+  'Idempotency-Key': 'The first request with it acts; for a day others get its answer, or 409 where that was to be shown once',
   'If-Match': 'Acts only while what it changes has this ETag',
   'Last-Event-ID': 'Goes on behind this event',
 };

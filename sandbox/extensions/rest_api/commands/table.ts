@@ -124,6 +124,7 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'POST', path: '/api/skills/{id}/discard', command: 'skills discard', need: 'admin' },
   { method: 'POST', path: '/api/skills/{id}/rollback', command: 'skills rollback', need: 'admin', asks: true },
   { method: 'GET', path: '/api/proposals', command: 'skills proposals list', need: 'admin', list: { name: 'proposals', row: ['id'] } },
+  { method: 'GET', path: '/api/all-proposals/counts', command: 'skills proposals count', need: 'admin' },
   { method: 'GET', path: '/api/proposals/{id}', command: 'skills proposals show', need: 'admin' },
   { method: 'GET', path: '/api/proposals/{id}/diff', command: 'skills proposals diff', need: 'admin' },
   { method: 'POST', path: '/api/proposals/{id}/approve', command: 'skills proposals approve', need: 'admin' },

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { oncePromised } from '@pith/promises';
-import { codeOf, type Conversations, type ExtensionContext, messageOf, Permissions, type Remote } from 'pith';
+import { codeOf, type Conversations, type ExtensionContext, messageOf, type Remote } from 'pith';
 import { savedRescheduled } from 'pith/saved_skills';
 import { scheduleChanged } from 'pith/scheduler';
 import { proposalChanged } from 'pith/skill_proposals';
@@ -9,20 +9,22 @@ import type { Caller } from 'pith/http';
 import { changedJobs } from './changed-jobs.ts';
 import type { LiveTurns } from './live-turns.ts';
 import { type Frame, Outbox } from './outbox.ts';
+import type { QueuedMessages } from './queued-messages.ts';
 import { serverEvent } from './server-events.ts';
 import { type ApiTables, DAY_MS } from './tables.ts';
 
 export interface FeedPorts {
   readonly tables: ApiTables;
-  readonly context: Pick<ExtensionContext, 'clock' | 'events' | 'find' | 'id' | 'logger' | 'use'>;
+  readonly context: Pick<ExtensionContext, 'clock' | 'events' | 'find' | 'id' | 'logger'>;
   readonly conversations: Remote<Conversations>;
-  readonly turns: LiveTurns;
+  readonly turns: Pick<LiveTurns, 'listen'>;
+  readonly queued: Pick<QueuedMessages, 'listen'>;
 }
 
 /** What changed: not what it is now, which its reader asks for. `userId` null: it is nobody's own. */
 interface Change {
   readonly kind: 'thread' | 'approval' | 'notice' | 'agent' | 'extension' | 'skill' | 'proposal' | 'job' | 'schedule';
-  /** Of an approval: its thread. Empty: any of them may have changed; always so of jobs. */
+  /** Of an approval: its thread. Empty: any of them may have changed; always so of jobs, and of agents and skills, of which not everybody knows each. */
   readonly id: string;
   readonly userId: string | null;
 }
@@ -32,10 +34,8 @@ interface PlacedChange extends Omit<Change, 'kind'> {
   readonly place: number;
 }
 
-/** Who reads, by their token. `isAdmin`: lists of work show them everybody's. */
-interface Reader extends Pick<Caller, 'userId' | 'may'> {
-  readonly isAdmin: boolean;
-}
+/** Who reads, by their token. */
+type Reader = Pick<Caller, 'userId' | 'may'>;
 
 interface Subscriber {
   readonly reader: Reader;
@@ -44,7 +44,7 @@ interface Subscriber {
 
 /** What only tokens of administrators are shown: so are the routes that say more of it. */
 const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set<Change['kind']>(['extension', 'proposal']);
-/** What administrators are shown of everybody, and others their own: so are the routes that list it. */
+/** What tokens of administrators are shown of everybody, and others their own: so are the routes that list it. */
 const WORK: ReadonlySet<string> = new Set<Change['kind']>(['job', 'schedule']);
 
 const LOOK_MS = 500;
@@ -70,25 +70,22 @@ export class Feed {
 
   /** Keeps what changes until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { context, turns } = this.ports;
+    const { context, turns, queued } = this.ports;
     const { events, clock, logger } = context;
     const everybody = (kind: Change['kind'], id: string): void => void this.add([{ kind, id, userId: null }]).catch(failed);
-    const rescheduled = (id: string, userId: string): void => void this.add([{ kind: 'schedule', id, userId }]).catch(failed);
+    const ofOne = (kind: Change['kind'], id: string, userId: string): void => void this.add([{ kind, id, userId }]).catch(failed);
     const failed = (error: unknown): void => logger.warn('a change was not kept', { reason: messageOf(error) });
     const offs = [
       turns.listen((userId, frame) => this.#notify({ kind: 'thread', userId }, frame)),
+      queued.listen(({ threadId, userId }) => ofOne('thread', threadId, userId)),
       ...(['extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped'] as const).map((topic) =>
         events.handle(topic, ({ extensionId }) => everybody('extension', extensionId)),
       ),
-      events.handle('agent.changed', () => everybody('agent', '')), // not everybody reaches it
-      events.handle(
-        skillsChanged,
-        ({ added, changed, removed }) =>
-          void this.add([...added, ...changed, ...removed].map((id) => ({ kind: 'skill', id, userId: null }))).catch(failed),
-      ),
+      events.handle('agent.changed', () => everybody('agent', '')),
+      events.handle(skillsChanged, () => everybody('skill', '')),
       events.handle(proposalChanged, ({ proposalId }) => everybody('proposal', proposalId)),
-      events.handle(scheduleChanged, ({ scheduleId, userId }) => rescheduled(scheduleId, userId)),
-      events.handle(savedRescheduled, ({ skillId, userId }) => rescheduled(skillId, userId)),
+      events.handle(scheduleChanged, ({ scheduleId, userId }) => ofOne('schedule', scheduleId, userId)),
+      events.handle(savedRescheduled, ({ skillId, userId }) => ofOne('schedule', skillId, userId)),
     ];
     try {
       // What changed before this process is not known one by one.
@@ -106,8 +103,7 @@ export class Feed {
    * What the user may see, behind the place that `last` names; without it, from now on. `ready` names the present place; `reset` says that
    * what came before is not known: the reader asks for its state, and goes on from there. Both say whose events these are.
    */
-  async *events(caller: Caller, last: string | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    const reader = { ...caller, isAdmin: await this.ports.context.use(Permissions).isAdmin(caller.userId) };
+  async *events(reader: Reader, last: string | undefined, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const subscriber = { reader, outbox: new Outbox(MOST_BYTES) };
     this.#subscribers.add(subscriber);
     this.#subscribed();
@@ -266,8 +262,9 @@ export class Feed {
   }
 }
 
-function maySee({ userId, may, isAdmin }: Reader, change: Pick<PlacedChange, 'kind' | 'userId'>): boolean {
-  if (FOR_ADMINISTRATORS.has(change.kind)) return may === 'admin';
+function maySee({ userId, may }: Reader, change: Pick<PlacedChange, 'kind' | 'userId'>): boolean {
+  const isAdmin = may === 'admin'; // of a person who is one, a lesser token is not
+  if (FOR_ADMINISTRATORS.has(change.kind)) return isAdmin;
   return change.userId === userId || (WORK.has(change.kind) ? isAdmin : change.userId === null);
 }
 

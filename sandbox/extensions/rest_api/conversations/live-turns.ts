@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
 import {
   type Conversations,
@@ -6,10 +7,12 @@ import {
   type JsonValue,
   messageOf,
   PithError,
+  Places,
   type Remote,
   type TurnEvent,
   type TurnRequest,
 } from 'pith';
+import { shownEvent } from 'pith/http';
 import { type Frame, Outbox } from './outbox.ts';
 import type { AskedTurn, KeptTurn, QueuedMessages } from './queued-messages.ts';
 import { serverEvent } from './server-events.ts';
@@ -86,6 +89,11 @@ export class LiveTurn {
     return this.#end !== null;
   }
 
+  /** Why it ended before it began; null: it did not. */
+  get refusal(): NonNullable<TurnEnd['error']> | null {
+    return this.turnId === null && this.#end?.reason === 'error' ? (this.#end.error ?? null) : null;
+  }
+
   /** `open` is its state as it is now; then its events. The turn goes on when the reader leaves. */
   async *events(clock: ExtensionContext['clock'], signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const reader = new Outbox(MOST_BYTES);
@@ -134,7 +142,7 @@ export class LiveTurns {
   readonly #work = new Set<Promise<void>>();
 
   constructor(
-    private readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'logger'>,
+    private readonly context: Pick<ExtensionContext, 'agents' | 'clock' | 'logger' | 'use'>,
     private readonly conversations: Remote<Conversations>,
     private readonly queued: QueuedMessages,
     private readonly ends: TurnEnds,
@@ -163,24 +171,15 @@ export class LiveTurns {
   async restore(): Promise<void> {
     for (const kept of await this.queued.all()) {
       if (this.#same(kept) !== null) continue;
-      if (kept.resume) this.#beginKept(kept);
+      if (kept.hasBegun) this.#beginKept(kept);
       else this.#wait(kept);
     }
   }
 
-  /** The messages that wait in a thread, the oldest first. */
-  async waiting(threadId: string): Promise<readonly { readonly key: string; readonly text: string }[]> {
-    const keys = this.of(threadId).flatMap(({ isWaiting, asked: { key } }) => (isWaiting && key !== undefined ? [key] : []));
-    const kept = await Promise.all(keys.map((key) => this.queued.find({ threadId, key })));
-    return kept.flatMap((asked, at) => (asked === null ? [] : [{ key: keys[at] as string, text: asked.input ?? '' }]));
-  }
-
   /** Takes a message back. False: none of this key waits. */
-  async takeBack(threadId: string, key: string): Promise<boolean> {
-    const turn = this.of(threadId).find(({ isWaiting, asked }) => isWaiting && asked.key === key);
-    if (turn === undefined) return false;
-    turn.take(NEVER_BEGAN);
-    await this.queued.drop({ threadId, key });
+  async takeBack(kept: KeptTurn): Promise<boolean> {
+    if (!(await this.queued.takeBack(kept))) return false;
+    this.#same(kept)?.take(NEVER_BEGAN); // else another process has it, and finds it gone
     return true;
   }
 
@@ -213,13 +212,13 @@ export class LiveTurns {
     return turn;
   }
 
-  #beginKept(kept: Omit<KeptTurn, 'resume'>): LiveTurn {
+  #beginKept(kept: KeptTurn): LiveTurn {
     const turn = this.#added(kept, true);
     this.#track(turn, () => this.#runKept(turn, kept));
     return turn;
   }
 
-  #wait(kept: Omit<KeptTurn, 'resume'>): LiveTurn {
+  #wait(kept: KeptTurn): LiveTurn {
     const { threadId } = kept;
     const turn = this.#added(kept, true);
     turn.isWaiting = true;
@@ -227,7 +226,7 @@ export class LiveTurns {
       this.#waiting.run(threadId, async () => {
         await this.#freed(turn);
         turn.isWaiting = false;
-        if (!turn.hasEnded) await this.#runKept(turn, kept);
+        await this.#runKept(turn, kept);
       }),
     );
     return turn;
@@ -240,10 +239,9 @@ export class LiveTurns {
   }
 
   #track(turn: LiveTurn, run: () => Promise<void>): void {
-    const work = run().catch((error: unknown) => {
+    const work = run().catch(async (error: unknown) => {
       this.context.logger.error('a turn could not be run', { threadId: turn.asked.threadId, reason: messageOf(error) });
-      if (!turn.hasEnded)
-        turn.take({ ...NEVER_BEGAN, reason: 'error', error: { code: 'internal', message: 'something went wrong; the log says what' } });
+      if (!turn.hasEnded) await this.#refuse(turn, { code: 'internal', message: 'something went wrong; the log says what' });
     });
     this.#work.add(work);
     void work.finally(() => {
@@ -252,13 +250,25 @@ export class LiveTurns {
     });
   }
 
+  /** A turn that cannot begin: its message waits no longer, whoever hears of it. */
+  async #refuse(turn: LiveTurn, error: NonNullable<TurnEnd['error']>): Promise<void> {
+    const { threadId, userId, key } = turn.asked;
+    if (key !== undefined && !this.#stop.signal.aborted) await this.#drop({ threadId, userId, key });
+    if (!turn.hasEnded) this.#pass(turn, { ...NEVER_BEGAN, reason: 'error', error });
+  }
+
+  #pass(turn: LiveTurn, event: TurnEvent): void {
+    const frame = turn.take(event);
+    for (const listener of this.#listeners) listener(turn.asked.userId, frame);
+  }
+
   #same({ threadId, key }: Pick<AskedTurn, 'threadId' | 'key'>): LiveTurn | null {
     return this.of(threadId).find((each) => key !== undefined && each.asked.key === key) ?? null;
   }
 
   /** Until the turn before it has ended: what was said before a question does not answer it. A turn that nobody goes on with goes on here. */
   async #freed(turn: LiveTurn): Promise<void> {
-    const { threadId, userId } = turn.asked;
+    const { threadId } = turn.asked;
     for (let looks = 0; !turn.hasEnded && !this.#stop.signal.aborted;) {
       const ahead = this.first(threadId);
       if (ahead !== null) {
@@ -270,16 +280,26 @@ export class LiveTurns {
       if (this.first(threadId) !== null) continue;
       if (found === null || found.state === 'idle') return;
       looks = found.state === 'awaiting_approval' && !isOpen ? looks + 1 : 0;
-      if (found.state === 'cut_off' || looks > MOST_LOOKS) this.#begin({ agent: found.agentId, threadId, userId, resume: true }, true);
-      else await this.context.clock.sleep(LOOK_MS, this.#stop.signal).catch(() => undefined); // stopped: the loop sees it
+      const hasGoneOn = (found.state === 'cut_off' || looks > MOST_LOOKS) && (await this.#goOn(turn, found.agentId));
+      if (!hasGoneOn && !turn.hasEnded) await this.context.clock.sleep(LOOK_MS, this.#stop.signal).catch(() => undefined); // stopped: the loop sees it
     }
   }
 
-  #runKept(turn: LiveTurn, kept: Pick<KeptTurn, 'threadId' | 'key'>): Promise<void> {
+  /** Goes on with the turn before this one. False: it did not begin; where that was refused, this one is, too. */
+  async #goOn(turn: LiveTurn, agent: string): Promise<boolean> {
+    const { threadId, userId } = turn.asked;
+    const before = this.#begin({ agent, threadId, userId, resume: true }, true);
+    await Promise.race([before.ended, turn.ended]);
+    if (before.refusal !== null && !turn.hasEnded) await this.#refuse(turn, before.refusal);
+    return before.turnId !== null;
+  }
+
+  #runKept(turn: LiveTurn, kept: KeptTurn): Promise<void> {
     return this.#running.run(kept.threadId, async () => {
-      const asked = await this.queued.find(kept);
-      if (asked === null) turn.take(NEVER_BEGAN);
-      else await this.#events(turn, asked, () => this.#drop(kept));
+      const isOver = turn.hasEnded || this.#stop.signal.aborted; // then it waits for the next process
+      const asked = isOver ? null : await this.queued.begin(kept);
+      if (asked !== null) await this.#events(turn, asked, () => this.#drop(kept));
+      else if (!turn.hasEnded) turn.take(NEVER_BEGAN);
     });
   }
 
@@ -290,6 +310,7 @@ export class LiveTurns {
   /** `begun` is awaited once the thread has the message. */
   async #events(turn: LiveTurn, asked: AskedTurn, begun: () => Promise<void> = async () => undefined): Promise<void> {
     const request: TurnRequest = { ...asked, channelId: CHANNEL_ID };
+    const hide = hiddenFolders(this.context.use(Places));
     for (let isBusy = true; isBusy;) {
       isBusy = false;
       for await (const event of this.context.agents.run(request, this.#stop.signal)) {
@@ -299,8 +320,7 @@ export class LiveTurns {
         if (event.type === 'turn-start' || (event.type === 'turn-end' && !isStopped)) await begun();
         if (event.type === 'turn-end' && event.reason === 'aborted' && isStopped) await this.#keepBegun(turn, asked);
         if (event.type === 'turn-end' && !isStopped) await this.#keep(turn, event);
-        const frame = turn.take(event);
-        for (const listener of this.#listeners) listener(turn.asked.userId, frame);
+        this.#pass(turn, shownEvent(event, hide));
       }
     }
   }
@@ -321,7 +341,7 @@ export class LiveTurns {
   }
 
   /** The thread has it now. */
-  async #drop(kept: Pick<KeptTurn, 'threadId' | 'key'>): Promise<void> {
+  async #drop(kept: KeptTurn): Promise<void> {
     try {
       await this.queued.drop(kept);
     } catch (error) {

@@ -8,18 +8,33 @@ export type AskedTurn = Pick<TurnRequest, 'agent' | 'input' | 'attachments' | 'p
 
 type KeyedTurn = AskedTurn & { readonly key: string };
 
-/** What is kept, without what it says. `resume`: a turn goes on that had begun. */
-export type KeptTurn = Readonly<Record<'threadId' | 'userId' | 'key', string>> & { readonly resume: boolean };
+/** What is kept, without what it says. */
+export type KeptTurn = Readonly<Record<'threadId' | 'userId' | 'key', string>>;
+
+/** `hasBegun`: its time had come when its process ended. */
+type RestoredTurn = KeptTurn & { readonly hasBegun: boolean };
+
+type Listener = (changed: Pick<KeptTurn, 'threadId' | 'userId'>) => void;
 
 const MOST_IN_THREAD = 10;
 const MOST_OF_USER = 50;
 const MOST_BYTES_OF_USER = 64 * 1024 * 1024;
 
-/** What waits for its turn in a busy thread, so that the end of this process does not lose it. Its key makes one that has begun already no second turn. */
+/**
+ * What waits for its turn in a busy thread, in whichever process, so that the end of none loses it. Its key makes one that has begun already no
+ * second turn.
+ */
 export class QueuedMessages {
   readonly #queue = new KeyedQueue();
+  readonly #listeners = new Set<Listener>();
 
   constructor(private readonly tables: ApiTables) {}
+
+  /** Whose messages that wait are others than before, until the returned function is called. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
 
   /** Rejects `limit_reached` where too much of the thread or the user waits. */
   async keep(asked: KeyedTurn): Promise<void> {
@@ -41,6 +56,7 @@ export class QueuedMessages {
       if (Number(row?.bytes ?? 0) + size > MOST_BYTES_OF_USER) throw tooMany('your messages that wait are too large together');
       await this.#write(asked);
     });
+    this.#changed(asked);
   }
 
   /** The turn had begun when its process was stopped: it goes on before all that waits. */
@@ -48,24 +64,60 @@ export class QueuedMessages {
     await this.#write({ agent, threadId, userId, key, resume: true });
   }
 
-  /** null: it was taken back, or has begun. */
-  async find({ threadId, key }: Pick<KeptTurn, 'threadId' | 'key'>): Promise<AskedTurn | null> {
+  /** The messages that wait in a thread, the oldest first. */
+  async waiting(threadId: string): Promise<readonly { readonly key: string; readonly text: string }[]> {
+    const rows = await this.tables.all((db) =>
+      db
+        .selectFrom('rest_api__queued')
+        .select(({ fn, val }) => ['key', fn<string | null>('json_extract', ['asked', val('$.input')]).as('text')])
+        .where('thread', '=', threadId)
+        .where('resumes', '=', 0)
+        .orderBy('place'),
+    );
+    return rows.map(({ key, text }) => ({ key, text: text ?? '' }));
+  }
+
+  /** Its time has come: from now on it is not taken back. null: it was. */
+  async begin(kept: KeptTurn): Promise<AskedTurn | null> {
+    const { threadId, key } = kept;
+    const [found] = await this.tables.write((db) => [
+      db.updateTable('rest_api__queued').set({ resumes: 1 }).where('thread', '=', threadId).where('key', '=', key),
+    ]);
+    if (found === 0) return null;
+    this.#changed(kept);
     const row = await this.tables.first((db) =>
       db.selectFrom('rest_api__queued').select('asked').where('thread', '=', threadId).where('key', '=', key),
     );
     return row === null ? null : (JSON.parse(row.asked) as AskedTurn);
   }
 
-  async drop({ threadId, key }: Pick<KeptTurn, 'threadId' | 'key'>): Promise<void> {
-    await this.tables.write((db) => [db.deleteFrom('rest_api__queued').where('thread', '=', threadId).where('key', '=', key)]);
+  /** False: none of this key waits. */
+  async takeBack(kept: KeptTurn): Promise<boolean> {
+    const { threadId, key } = kept;
+    const [taken] = await this.tables.write((db) => [
+      db.deleteFrom('rest_api__queued').where('thread', '=', threadId).where('key', '=', key).where('resumes', '=', 0),
+    ]);
+    if (taken === 1) this.#changed(kept);
+    return taken === 1;
   }
 
-  /** Turns that go on first, then what waits, the oldest first. */
-  async all(): Promise<readonly KeptTurn[]> {
+  /** The thread has it, or it cannot begin. */
+  async drop(kept: KeptTurn): Promise<void> {
+    const { threadId, key } = kept;
+    await this.tables.write((db) => [db.deleteFrom('rest_api__queued').where('thread', '=', threadId).where('key', '=', key)]);
+    this.#changed(kept);
+  }
+
+  /** What had begun first, then what waits, the oldest first. */
+  async all(): Promise<readonly RestoredTurn[]> {
     const rows = await this.tables.all((db) =>
       db.selectFrom('rest_api__queued').select(['thread', 'user_id', 'key', 'resumes']).orderBy('resumes', 'desc').orderBy('place'),
     );
-    return rows.map(({ thread, user_id, key, resumes }) => ({ threadId: thread, userId: user_id, key, resume: resumes === 1 }));
+    return rows.map(({ thread, user_id, key, resumes }) => ({ threadId: thread, userId: user_id, key, hasBegun: resumes === 1 }));
+  }
+
+  #changed({ threadId, userId }: Parameters<Listener>[0]): void {
+    for (const listener of this.#listeners) listener({ threadId, userId });
   }
 
   async #write(asked: KeyedTurn): Promise<void> {

@@ -31,7 +31,7 @@ interface Tables {
     readonly key: string;
     readonly asked: string;
     readonly user_id: string;
-    /** 1: the turn had begun. */
+    /** 1: it has begun or is about to, and goes on before what waits. */
     readonly resumes: number;
   };
   /** Keys of messages, and of what was said with each. */
@@ -66,6 +66,7 @@ const MIGRATIONS: readonly Migration[] = [
     'CREATE TABLE rest_api__keys (thread text NOT NULL, key text NOT NULL, digest text NOT NULL, PRIMARY KEY (thread, key))',
   ],
   ['ALTER TABLE rest_api__notices ADD COLUMN about text'],
+  ["UPDATE rest_api__feed SET id = '' WHERE kind = 'skill'"],
 ];
 
 /** How long what is kept between requests is kept. */

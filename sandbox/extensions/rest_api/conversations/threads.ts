@@ -18,6 +18,7 @@ import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import { KEY_USED } from '../repeated-requests.ts';
 import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.ts';
 import { CHANNEL_ID, type LiveTurn, type LiveTurns } from './live-turns.ts';
+import type { QueuedMessages } from './queued-messages.ts';
 import type { TurnEnds } from './turn-ends.ts';
 import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
 import type { UsedKeys } from './used-keys.ts';
@@ -40,6 +41,7 @@ export interface ThreadPorts {
   readonly conversations: Remote<Conversations>;
   readonly users: Remote<HttpUsers>;
   readonly turns: LiveTurns;
+  readonly queued: Pick<QueuedMessages, 'waiting'>;
   readonly threads: OwnedThreads;
   readonly ends: TurnEnds;
   readonly keys: UsedKeys;
@@ -103,8 +105,10 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
         const [first] = messages;
         const older = first !== undefined && (await conversations.messages(owned.id, { before: first.seq, limit: 1 })).length > 0;
         const [last] = live === null ? await conversations.messages(owned.id, { limit: 1 }) : [];
-        const end = last === undefined ? null : await ends.of(owned.id, last.turnId);
-        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages, older, live, end }) };
+        const hide = hiddenFolders(context.use(Places));
+        const end = last === undefined ? null : hide(await ends.of(owned.id, last.turnId));
+        const told = messages.map((each) => ({ ...each, documents: hide(each.documents), results: hide(each.results) }));
+        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages: told, older, live, end }) };
       },
     ),
     apiRoute(
@@ -180,7 +184,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
 const TURN_TYPES = ['application/json', 'text/event-stream'];
 
 function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
-  const { users, conversations, turns, threads, keys } = ports;
+  const { users, conversations, turns, queued, threads, keys } = ports;
   const result = turnResultShape();
   return [
     apiRoute(
@@ -255,7 +259,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
       },
       async ({ caller, params }) => {
         const { id } = await threads.of(params['id'] as string, caller);
-        return { status: 200, json: plain({ waiting: await turns.waiting(id) }) };
+        return { status: 200, json: plain({ waiting: await queued.waiting(id) }) };
       },
     ),
     apiRoute(
@@ -267,9 +271,9 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
         status: 204,
       },
       async ({ caller, params }) => {
-        const { id } = await threads.of(params['id'] as string, caller);
+        const { id: threadId, userId } = await threads.of(params['id'] as string, caller);
         const key = params['key'] as string;
-        if (await turns.takeBack(id, key)) return { status: 204 };
+        if (await turns.takeBack({ threadId, userId, key })) return { status: 204 };
         throw new PithError('not_found', `there is no waiting message with the key '${key}'`, {
           cure: 'list those that wait: GET /api/threads/{id}/waiting',
         });

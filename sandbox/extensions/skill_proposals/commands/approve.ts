@@ -4,9 +4,9 @@ import { SkillHistory } from 'pith/skill_registry';
 import type { Context } from '../config.ts';
 import type { Decisions } from '../decisions.ts';
 import type { Entry } from '../proposal/proposal.ts';
+import type { Shown } from '../proposal/shown.ts';
 import type { Review } from '../review/review.ts';
 import { entryJson, printMisfit, printReview } from '../review/screen.ts';
-import type { Shown } from './shown.ts';
 
 /** So much of a digest is enough to mean one. */
 const LEAST_DIGEST = 12;
@@ -17,7 +17,7 @@ interface Asked {
   readonly yes: boolean;
 }
 
-export function approve(context: Context, decisions: Decisions, shown: Shown): Command {
+export function approve(context: Context, decisions: Decisions): Command {
   const applied = async (entry: Entry, asked: Asked, io: CommandIO, signal?: AbortSignal) => {
     if (entry.state !== 'malformed') decisions.proposals.requireMove(entry, 'apply');
     const review = await decisions.review(entry);
@@ -33,14 +33,13 @@ export function approve(context: Context, decisions: Decisions, shown: Shown): C
     }
     if (review.fit.isDone) return superseded(await decisions.supersede(entry.id), io);
     requireMeasured(review, asked);
-    const isAgreed = await agreed(review, asked, { io, shown, now: context.clock.now() });
+    const isAgreed = await agreed(review, asked, { io, shown: decisions.proposals.shown, now: context.clock.now() });
     if (!isAgreed) {
       io.json(entryJson(entry));
       io.print('Nothing was changed.');
       return 1;
     }
-    const done = await decisions.approve(review, 'person', signal);
-    await shown.forget(entry.id);
+    const done = await decisions.approve(review, io.userId, signal);
     const now = await decisions.proposals.find(entry.id);
     if (done === 'already') return already(now, io);
     io.json(entryJson(now));
@@ -121,7 +120,7 @@ async function agreed(
   { io, shown, now }: { readonly io: CommandIO; readonly shown: Shown; readonly now: number },
 ): Promise<boolean> {
   const { entry } = review;
-  const seen = digest ?? (await shown.digest(entry.id));
+  const seen = digest ?? (await shown.digest(entry.id, io));
   const isSeen = seen !== null && seen.length >= LEAST_DIGEST && review.digest.startsWith(seen);
   const [serious] = review.newScan.filter(({ severity }) => severity === 'high');
   if (io.interactive) {
@@ -137,8 +136,8 @@ async function agreed(
     return isYes(io, printableLine(`The scan found something serious: ${file}:${line}: ${message}. Apply it all the same?`));
   }
   if (seen === null)
-    throw new PithError('proposal_not_shown', printableLine(`nobody has looked at '${entry.id}' yet`), {
-      cure: `look at it first with: pith skills proposals show ${entry.id}`,
+    throw new PithError('proposal_not_shown', printableLine(`you have not looked at '${entry.id}' yet`), {
+      cure: `look at it first with: pith skills proposals show ${entry.id}; a program gives its digest`,
     });
   if (!isSeen)
     throw new PithError(

@@ -9,18 +9,17 @@ import { isWaiting, moved, type State } from '../proposal/states.ts';
 import { diffText } from '../review/changed-files.ts';
 import { entryJson, printDiff, printMalformed, printMisfit, printReview, reviewJson } from '../review/screen.ts';
 import { approve } from './approve.ts';
-import { Shown } from './shown.ts';
 
 const ID = { name: 'id', description: 'id of the proposal, its beginning, or the id of its skill', required: true } as const;
 
 export function proposalCommands(context: Context, decisions: Decisions): readonly Command[] {
-  const shown = new Shown(context);
   const needed = (message: string, options: { readonly cure: string }) => new PithError('confirmation_needed', message, options);
-  const asking = [approve(context, decisions, shown), reject(context, decisions), reopen(decisions)];
+  const asking = [approve(context, decisions), reject(context, decisions), reopen(decisions)];
   return [
     { ...list(context, decisions), path: 'skills proposals' },
     list(context, decisions),
-    show(context, decisions, shown),
+    count(decisions),
+    show(context, decisions),
     diff(decisions),
     ...asking.map((command) => needsPerson<CommandIO, Command>(command, needed)),
   ];
@@ -60,6 +59,19 @@ function list(context: Context, { proposals }: Decisions): Command {
   };
 }
 
+function count({ proposals }: Decisions): Command {
+  return {
+    path: 'skills proposals count',
+    description: 'Count the changes of skills that agents propose, and those that wait for you',
+    async run(_, io) {
+      const all = await proposals.list();
+      const waiting = all.filter(({ state }) => isWaiting(state)).length;
+      io.json({ total: all.length, waiting });
+      io.print(`${counted(waiting, 'proposal')} of ${all.length} ${waiting === 1 ? 'waits' : 'wait'} for you.`);
+    },
+  };
+}
+
 function row({ id, state, proposal, problem }: Entry, { clock }: Context): readonly string[] {
   if (proposal === null) return [id, state, '', '', '', problem ?? ''];
   const { skill, author, created, justification, sources } = proposal;
@@ -67,7 +79,7 @@ function row({ id, state, proposal, problem }: Entry, { clock }: Context): reado
   return [id, state, skill, author, localTime(Date.parse(created), clock.now()), printableLine(`${from}${justification}`)];
 }
 
-function show(context: Context, decisions: Decisions, shown: Shown): Command {
+function show(context: Context, decisions: Decisions): Command {
   return {
     path: 'skills proposals show',
     description: 'Show a proposed change with its reason, its evidence and what it does',
@@ -88,7 +100,7 @@ function show(context: Context, decisions: Decisions, shown: Shown): Command {
       }
       io.json(reviewJson(review));
       printReview(review, io, context.clock.now());
-      await shown.keep(entry.id, review.digest, io);
+      if (!io.wantsJson) await decisions.proposals.shown.keep(entry.id, review.digest, io); // a program has read the digest, and gives it
       if (!io.quiet)
         io.print(
           `\nApprove it with: pith skills proposals approve ${entry.id}\nReject it with: pith skills proposals reject ${entry.id} WHY`,
@@ -137,7 +149,7 @@ function reject(context: Context, decisions: Decisions): Command {
       const entry = await decisions.proposals.find(String(id));
       const given = [why ?? []].flat().join(' ').trim();
       const asked = given === '' && io.interactive ? ((await io.ask('Why? The agent reads it; Enter for no reason.')) ?? '').trim() : given;
-      const rejected = await decisions.reject(entry.id, 'person', asked === '' ? null : asked.slice(0, 2000));
+      const rejected = await decisions.reject(entry.id, io.userId, asked === '' ? null : asked.slice(0, 2000));
       io.json(entryJson(rejected));
       io.print(
         rejected.proposal === null

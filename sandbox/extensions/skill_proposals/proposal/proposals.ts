@@ -1,4 +1,4 @@
-import { type CommandIO, codeOf, PithError, type Remote } from 'pith';
+import { codeOf, PithError, type Remote } from 'pith';
 import { exclusively } from '@pith/folder-changes';
 import { counted, enumerated, printableLine } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
@@ -9,6 +9,7 @@ import type { Notices } from '../notices.ts';
 import { Candidates } from './fit.ts';
 import { type Entry, type Proposal } from './proposal.ts';
 import { entryOf, fileText } from './proposal-file.ts';
+import { Shown } from './shown.ts';
 import { isWaiting, type Move, moved, type State } from './states.ts';
 
 const DAY_MS = 86_400_000;
@@ -18,6 +19,7 @@ type Change = Partial<Omit<Proposal, 'id' | 'status' | 'diff' | 'justification' 
 /** The proposals of this sandbox, with what became of them. Changes are made by one process at a time. */
 export class Proposals {
   readonly candidates: Candidates;
+  readonly shown: Shown;
   readonly #writer: Remote<SkillWriter>;
 
   constructor(
@@ -25,6 +27,7 @@ export class Proposals {
     private readonly notices: Notices,
   ) {
     this.candidates = new Candidates(context);
+    this.shown = new Shown(context);
     this.#writer = context.use(SkillWriter);
   }
 
@@ -88,6 +91,7 @@ export class Proposals {
     }
     const next = { ...proposal, ...change, status: status as Proposal['status'] };
     await this.#writer.writeProposal(file.name, fileText(next), file.text);
+    if (!isWaiting(status) && status !== 'applying') await this.shown.forget(entry.id);
     return this.#again(file.name);
   }
 
@@ -137,7 +141,7 @@ export class Proposals {
       }
       const due = await this.#due(entry, proposal, await digestOf(proposal.skill));
       if (due !== null && !isOwner) return null;
-      const next = due === null ? entry : await this.move(entry, due, due === 'expire' || due === 'supersede' ? this.#decided('pith') : {});
+      const next = due === null ? entry : await this.move(entry, due, due === 'expire' || due === 'supersede' ? this.decided('pith') : {});
       if (due === 'expire') await this.notices.expired(next);
       const isStale = next.state === 'open' && (await digestOf(proposal.skill)) !== proposal.base;
       settled.push(isStale ? { ...next, state: 'stale' } : next);
@@ -173,11 +177,7 @@ export class Proposals {
   }
 
   /** Who decided, and when. */
-  decided(by: Pick<CommandIO, 'userId'> | string, reason: string | null = null): Change {
-    return this.#decided(typeof by === 'string' ? by : 'person', reason);
-  }
-
-  #decided(by: string, reason: string | null = null): Change {
+  decided(by: string, reason: string | null = null): Change {
     return { decided_by: by, decided: new Date(this.context.clock.now()).toISOString(), reason };
   }
 }

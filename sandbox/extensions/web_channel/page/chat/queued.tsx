@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
 import { useAttempt } from '../parts/attempt.ts';
 import { ask } from '../server/api.ts';
-import { never, useLoaded } from '../server/loaded.ts';
+import { concerns, useLoaded } from '../server/loaded.ts';
 
 interface Waiting {
   readonly waiting: readonly { readonly key: string; readonly text: string }[];
@@ -11,7 +11,7 @@ interface Waiting {
 /** Messages that were sent while the agent answered: they follow its answer, unless their person takes them back. */
 export function Queued({ threadId }: { readonly threadId: string }): VNode {
   const path = `/api/threads/${encodeURIComponent(threadId)}/waiting`;
-  const [loaded, again] = useLoaded<Waiting>(path, never);
+  const [loaded, again] = useLoaded<Waiting>(path, concerns('thread', threadId));
   const { error, isBusy, attempt } = useAttempt(again);
   const takeBack = (key: string): void => void attempt(() => ask('DELETE', `${path}/${encodeURIComponent(key)}`));
   return (

@@ -71,7 +71,7 @@ interface PageRequest {
 
 /**
  * What `take` reads of the answer; rejects with `ApiError`, whatever fails. What was asked over a connection that is lost is asked again: by
- * its key the server does it once.
+ * its key the server does it once, and says so where what it showed is shown only once.
  */
 async function answered<T>(asked: PageRequest, take: (answer: Response) => Promise<T>): Promise<T> {
   const request = requestOf(asked);

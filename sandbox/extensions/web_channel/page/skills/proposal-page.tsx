@@ -8,13 +8,12 @@ import { Problem } from '../parts/problem.tsx';
 import { skillTokens } from '../parts/tokens.ts';
 import { followLink, goTo } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
-import { isWaiting, linesText, type ProposalReview, type ProposalWarnings } from './proposal.ts';
-import { changesSkills } from './skill.ts';
+import { changesProposals, isWaiting, linesText, type ProposalReview, type ProposalWarnings } from './proposal.ts';
 
 /** One proposal: why, what it changes side by side, what was measured, and the decision. */
 export function ProposalPage({ id }: { readonly id: string }): VNode {
   const path = `/api/proposals/${encodeURIComponent(id)}`;
-  const [loaded, again] = useLoaded<ProposalReview>(path, changesSkills);
+  const [loaded, again] = useLoaded<ProposalReview>(path, changesProposals(id));
   const view = useRef<HTMLElement>(null);
   const review = loaded.value.value;
   useEffect(() => view.current?.focus(), [review === null]); // its keys count from now on

@@ -1,3 +1,7 @@
+import type { ServerEvent } from '../server/events.ts';
+import { concerns } from '../server/loaded.ts';
+import { changesSkills } from './skill.ts';
+
 /** What the server says of proposals. */
 
 interface ChangedFile {
@@ -67,6 +71,12 @@ export interface ProposalReview extends ProposalEntry, ProposalReason, ProposedC
   /** null: there is nothing to measure. */
   readonly evaluation?: { readonly verdict: string; readonly lines: readonly string[] } | null;
 }
+
+/** Events that proposals, or that with `id`, have changed: a changed skill changes what is proposed for it. */
+export const changesProposals = (id?: string): ((event: ServerEvent) => boolean) => {
+  const changes = concerns('proposal', id);
+  return (event) => changes(event) || changesSkills(event);
+};
 
 export const isWaiting = ({ status }: Pick<ProposalEntry, 'status'>): boolean => status === 'open' || status === 'stale';
 

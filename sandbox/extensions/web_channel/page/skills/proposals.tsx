@@ -4,8 +4,7 @@ import { Awaited } from '../parts/awaited.tsx';
 import { visible } from '../parts/visible.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { ProposalPage } from './proposal-page.tsx';
-import { changeText, isWaiting, type ProposalEntry } from './proposal.ts';
-import { changesSkills } from './skill.ts';
+import { changesProposals, changeText, isWaiting, type ProposalEntry } from './proposal.ts';
 
 /** Changes of skills that agents propose, and one of them side by side with what it changes. */
 export function Proposals(): VNode {
@@ -14,7 +13,7 @@ export function Proposals(): VNode {
 }
 
 function ProposalList(): VNode {
-  const [entries] = useLoaded<readonly ProposalEntry[]>('/api/proposals?all=true', changesSkills);
+  const [entries] = useLoaded<readonly ProposalEntry[]>('/api/proposals?all=true', changesProposals());
   const list = (entries.value.value ?? []).toSorted((one, other) => Number(isWaiting(other)) - Number(isWaiting(one)));
   return (
     <main class="view">

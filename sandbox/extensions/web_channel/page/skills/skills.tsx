@@ -12,13 +12,9 @@ import { address, followLink, goTo, parts } from '../router.ts';
 import { useList } from '../server/list.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { isAdministrator } from '../server/session.ts';
+import { changesProposals } from './proposal.ts';
 import { changesSkills, type Skill } from './skill.ts';
 import { SkillPage } from './skill-page.tsx';
-
-interface Proposal {
-  readonly id: string;
-  readonly status: string;
-}
 
 const FOR_ADMINS: ReadonlyMap<string, () => Promise<ComponentType>> = new Map([
   ['proposals', async () => (await import('./proposals.tsx')).Proposals],
@@ -63,10 +59,10 @@ function SkillList(): VNode {
   const list = useList<Skill>(`/api/skills?all=true${chosen}`, 'skills', changesSkills);
   const [counts] = useLoaded<Counts>(COUNTS, changesSkills);
   const [chosenCounts] = useLoaded<Counts>(chosen === '' ? null : `${COUNTS}${chosen}`, changesSkills);
-  const [proposals] = useLoaded<readonly Proposal[]>(isAdmin ? '/api/proposals' : null, changesSkills);
+  const [proposals] = useLoaded<{ readonly waiting: number }>(isAdmin ? '/api/all-proposals/counts' : null, changesProposals());
   const { total = 0, states = [], sources = [], tags = [] } = counts.value.value ?? {};
   const found = (chosen === '' ? counts : chosenCounts).value.value?.total;
-  const waiting = (proposals.value.value ?? []).filter(({ status }) => status === 'open').length;
+  const waiting = proposals.value.value?.waiting ?? 0;
   return (
     <main class="view">
       <div class="row">
