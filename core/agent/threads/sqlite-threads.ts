@@ -498,7 +498,7 @@ function json<T>({ file, thread }: RowPlace, what: string, value: SqlValue | und
   throw new PithError('database_failed', `${what} cannot be read: its row in ${file} is damaged`, {
     cause,
     where: file,
-    cure: `repair the conversation with 'pith threads check ${thread ?? '--all'} --repair', or restore the file from a backup`,
+    cure: `repair the conversation with pith threads check ${thread ?? '--all'} --repair, or restore the file from a backup`,
   });
 }
 

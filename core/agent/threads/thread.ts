@@ -203,7 +203,7 @@ export interface ThreadWriter {
 }
 
 export function unknownThread(threadId: string): PithError {
-  return new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
+  return new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: 'see: pith threads list' });
 }
 
 /** Whether a value is a message: its parts are those that messages of its role have. */

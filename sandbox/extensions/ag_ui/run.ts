@@ -59,7 +59,7 @@ async function answerInterrupts(
   if (resume.length === 0) return;
   if (caller.may === 'chat')
     throw new PithError('not_allowed', 'this token cannot answer questions', {
-      cure: 'answer with `pith approvals`, or use a token that was made with --may approve',
+      cure: 'answer with pith approvals, or use a token that was made with --may approve',
     });
   for (const { interruptId: id, status, payload } of resume) {
     const [question] = await conversations.questions({ id });

@@ -19,7 +19,7 @@ export function initCommand(context: Pick<ExtensionContext, 'use' | 'find'>): Co
       if (io.session !== undefined && project === null && io.interactive) return askToTrust(context, io, signal);
       if (io.session === undefined || project === null)
         throw new PithError('usage', project === null ? 'there is no project here that you trust' : 'init needs a conversation', {
-          cure: 'run pith trust in the folder of the project, start pith there, and write /init',
+          cure: 'in the folder of the project, run: pith trust; start pith there, and write /init',
         });
       const there = NAMES.find((name) => lstatSync(path.join(project, name), { throwIfNoEntry: false }) !== undefined) ?? null;
       if (!(await isOffline(context, io, signal))) return io.session.send(messageFor(there, String(input.arguments['request'] ?? '')));

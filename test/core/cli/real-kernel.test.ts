@@ -354,7 +354,7 @@ describe('V1 threads check', () => {
     expect(await run('threads', 'check', '--all')).toEqual({ code: 0, out: '2 conversations checked; all is well\n', err: '' });
     damage("DELETE FROM messages WHERE thread = 'torn' AND seq = 3");
     damage(`UPDATE messages SET message = '{"role"' WHERE thread = 'cut' AND seq = 4`);
-    expect((await run('threads', 'show', 'cut')).err).toContain("pith threads check cut --repair'");
+    expect((await run('threads', 'show', 'cut')).err).toContain('pith threads check cut --repair');
     const { code, out } = await run('threads', 'check', '--all');
     expect([code, out.split('\n')]).toEqual([
       1,
