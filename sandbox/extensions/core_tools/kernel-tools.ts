@@ -89,7 +89,7 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
           return toolError('not_allowed', `'${context.id}' cannot reload itself while it answers: a person must change pith.yaml`);
         const setup = context.find(CommandProvider).find(({ extensionId }) => extensionId === 'setup');
         if (setup === undefined)
-          throw new PithError('provider_unavailable', "'setup' offers no commands here", { cure: 'use the pith command' });
+          throw new PithError('provider_unavailable', "'setup' offers no commands here", { cure: 'use the command of Pith' });
         const set = Object.entries(values).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
         return answered(
           () => captureCommand(setup, 'setup', { arguments: { id: extension_id }, options: { set, 'for-agent': true } }, signal),
