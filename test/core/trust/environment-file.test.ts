@@ -84,7 +84,9 @@ describe('U6 T1 the .env of a trusted project', () => {
     const { test, project } = await spied({ '.env': 'SPY_KEY=canary-1234\n' });
     const { secrets } = test.kernel.host;
     writeFileSync(path.join(project, '.env'), 'SPY_KEY=rotated-5678\n');
-    expect(secrets.redactJson({ text: 'it is rotated-5678, was canary-1234' })).toEqual({ text: 'it is [secret SPY_KEY], was [secret SPY_KEY]' });
+    expect(secrets.redactJson({ text: 'it is rotated-5678, was canary-1234' })).toEqual({
+      text: 'it is [secret SPY_KEY], was [secret SPY_KEY]',
+    });
     writeFileSync(path.join(project, '.env'), 'SPY_KEY=again-9999\n');
     expect(secrets.stream()?.feed('again-9999.')).toBe('[secret SPY_KEY].');
   });
