@@ -11,6 +11,7 @@ import { Notices } from './conversations/notices.ts';
 import { LiveTurns } from './conversations/live-turns.ts';
 import { apiTables } from './conversations/tables.ts';
 import { QueuedMessages } from './conversations/queued-messages.ts';
+import { RunningElsewhere } from './conversations/running-elsewhere.ts';
 import { TurnEnds } from './conversations/turn-ends.ts';
 import { threadRoutes } from './conversations/threads.ts';
 import { OwnedThreads } from './conversations/owned-threads.ts';
@@ -36,12 +37,13 @@ export class Api {
     const queued = new QueuedMessages(tables);
     const turns = (this.#turns = new LiveTurns(context, conversations, queued, ends));
     const threads = new OwnedThreads(tables, context.clock, conversations);
-    this.#feed = new Feed({ tables, context, conversations, turns, queued });
+    const elsewhere = new RunningElsewhere(conversations, turns);
+    this.#feed = new Feed({ tables, context, conversations, turns, queued, elsewhere });
     this.#notices = new Notices(tables, context.clock, this.#feed);
     const users = context.use(HttpUsers);
     const commands = (this.#commands = new CommandRoutes(context, users));
     this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
-    const ports = { context, conversations, users, turns, queued, threads, ends, keys: new UsedKeys(tables) };
+    const ports = { context, conversations, users, turns, queued, elsewhere, threads, ends, keys: new UsedKeys(tables) };
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),
