@@ -47,6 +47,7 @@ describePage('the page over a restart', () => {
     await first.kill();
     await page.getByRole('status').getByText('Connecting').waitFor();
     await serve().address();
+    await page.getByRole('link', { name: 'Begin cut off' }).waitFor();
     await page.getByRole('button', { name: 'Go on' }).click();
     await page.getByText('three and four.').waitFor();
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });

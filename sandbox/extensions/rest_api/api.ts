@@ -11,6 +11,7 @@ import { Notices } from './conversations/notices.ts';
 import { LiveTurns } from './conversations/live-turns.ts';
 import { apiTables } from './conversations/tables.ts';
 import { QueuedMessages } from './conversations/queued-messages.ts';
+import { RunningElsewhere } from './conversations/running-elsewhere.ts';
 import { TurnEnds } from './conversations/turn-ends.ts';
 import { threadRoutes } from './conversations/threads.ts';
 import { OwnedThreads } from './conversations/owned-threads.ts';
@@ -38,7 +39,8 @@ export class Api {
     const queued = new QueuedMessages(tables);
     const turns = (this.#turns = new LiveTurns(context, conversations, queued, ends));
     const threads = new OwnedThreads(tables, context.clock, conversations);
-    this.#feed = new Feed({ tables, context, conversations, turns, queued });
+    const elsewhere = new RunningElsewhere(conversations, turns);
+    this.#feed = new Feed({ tables, context, conversations, turns, queued, elsewhere });
     const users = context.use(HttpUsers);
     const administrators = async () => (await users.tokens()).filter(({ may }) => may === 'admin').map(({ userId }) => userId);
     this.#notices = new Notices(tables, context.clock, this.#feed, administrators);
@@ -47,7 +49,7 @@ export class Api {
     const keys = new UsedKeys(tables);
     this.#ofThreads = [threads, ends, keys, turns];
     const forget = (threadId: string): Promise<void> => this.forget(threadId);
-    const ports = { context, conversations, users, turns, queued, threads, ends, keys, forget };
+    const ports = { context, conversations, users, turns, queued, elsewhere, threads, ends, keys, forget };
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),

@@ -11,6 +11,7 @@ import { changedJobs } from './changed-jobs.ts';
 import type { LiveTurns } from './live-turns.ts';
 import { type Frame, Outbox } from './outbox.ts';
 import type { QueuedMessages } from './queued-messages.ts';
+import type { RunningElsewhere } from './running-elsewhere.ts';
 import { type ApiTables, DAY_MS } from './tables.ts';
 
 export interface FeedPorts {
@@ -19,6 +20,7 @@ export interface FeedPorts {
   readonly conversations: Remote<Conversations>;
   readonly turns: Pick<LiveTurns, 'listen'>;
   readonly queued: Pick<QueuedMessages, 'listen'>;
+  readonly elsewhere: Pick<RunningElsewhere, 'cutOff'>;
 }
 
 /** What changed: not what it is now, which its reader asks for. `userId` null: it is nobody's own. */
@@ -93,7 +95,7 @@ export class Feed {
     ];
     try {
       // What changed before this process is not known one by one.
-      await this.add((['extension', 'agent', 'skill'] as const).map((kind) => ({ kind, id: '', userId: null })));
+      await this.add((['extension', 'agent', 'skill', 'thread'] as const).map((kind) => ({ kind, id: '', userId: null })));
       this.#begin();
       while (!signal.aborted) {
         await this.#look().catch(failed);
@@ -175,6 +177,8 @@ export class Feed {
       else if (place !== seen) await this.#write(threads.flatMap(changesOf), seenUpTo('seen', seen, place));
       isAll = threads.length === 0;
     }
+    const cutOff = await this.ports.elsewhere.cutOff();
+    if (cutOff.length > 0) await this.#write(cutOff.map(threadChange), []);
     await this.#lookAtJobs();
     await this.#notifyNew();
   }
@@ -287,8 +291,12 @@ function seenUpTo(mark: 'seen' | 'jobs', before: number | null, place: number): 
   return [{ sql, values: [String(place), mark, ...(before === null ? [] : [String(before)])], changes: 1 }];
 }
 
+function threadChange({ id, userId }: Pick<Change, 'id' | 'userId'>): Change {
+  return { kind: 'thread', id, userId };
+}
+
 function changesOf({ id, userId, asked }: { readonly id: string; readonly userId: string; readonly asked: boolean }): readonly Change[] {
-  const thread: Change = { kind: 'thread', id, userId };
+  const thread = threadChange({ id, userId });
   return asked ? [thread, { kind: 'approval', id, userId }] : [thread];
 }
 

@@ -22,6 +22,7 @@ import { CHANNEL_ID, type LiveTurn, type LiveTurns } from './live-turns.ts';
 import type { QueuedMessages } from './queued-messages.ts';
 import type { TurnEnds } from './turn-ends.ts';
 import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
+import type { RunningElsewhere } from './running-elsewhere.ts';
 import type { UsedKeys } from './used-keys.ts';
 import {
   choiceShape,
@@ -42,6 +43,7 @@ export interface ThreadPorts {
   readonly users: Remote<HttpUsers>;
   readonly turns: LiveTurns;
   readonly queued: Pick<QueuedMessages, 'waiting'>;
+  readonly elsewhere: Pick<RunningElsewhere, 'told'>;
   readonly threads: OwnedThreads;
   readonly ends: TurnEnds;
   readonly keys: UsedKeys;
@@ -60,7 +62,7 @@ export function threadRoutes(ports: ThreadPorts): readonly ApiRoute[] {
   return [...readingRoutes(ports), ...turnRoutes(ports), ...changingRoutes(ports)];
 }
 
-function readingRoutes({ context, conversations, turns, threads, ends }: ThreadPorts): readonly ApiRoute[] {
+function readingRoutes({ context, conversations, turns, elsewhere, threads, ends }: ThreadPorts): readonly ApiRoute[] {
   return [
     apiRoute(
       {
@@ -80,6 +82,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
         if (all && caller.may !== 'admin') throw new PithError('not_allowed', 'only an administrator lists the conversations of all');
         const whose = all ? {} : { userId: caller.userId };
         const found = await conversations.list({ ...whose, ...given({ text, after: cursor }), limit });
+        elsewhere.told(found.conversations);
         return { status: 200, json: plain({ threads: found.conversations, cursor: found.cursor }) };
       },
     ),
@@ -104,6 +107,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
           conversations.messages(owned.id, { ...given({ after, before }), limit }),
         );
         const thread = shownThread(owned);
+        elsewhere.told([thread]);
         const [first] = messages;
         const older = first !== undefined && (await conversations.messages(owned.id, { before: first.seq, limit: 1 })).length > 0;
         const [last] = live === null ? await conversations.messages(owned.id, { limit: 1 }) : [];

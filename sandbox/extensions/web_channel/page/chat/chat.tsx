@@ -176,6 +176,7 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
         ) : (
           !isAnswered(live.value, last) && <OpenStep key={last?.seq ?? 0} events={live.value.events} kept={chunks.value.at(-1) ?? []} />
         ))}
+      {live.value === null && thread.value?.state === 'running' && <p class="muted">Working elsewhere, such as in a terminal …</p>}
       {live.value !== null && <Queued threadId={conversation.id} />}
       {notices.value.map((notice, at) => (
         <p key={at} class="muted">

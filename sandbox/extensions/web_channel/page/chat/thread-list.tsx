@@ -37,6 +37,7 @@ export function ThreadList({ current }: { readonly current: string | null }): VN
               )}
               {title || id}
               {state === 'running' && <span class="muted"> …</span>}
+              {state === 'cut_off' && <span class="warn"> cut off</span>}
             </a>
           </li>
         ))}
