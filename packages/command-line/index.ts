@@ -20,4 +20,4 @@ export { needsPerson } from './needs-person.ts';
 export { filteredProgramOf, readOnlyCommandOf, type ReadOnlyCommand } from './read-only-commands.ts';
 export { programsOf, quotedPrograms, shownCommand, shownQuoted, shownWords, type Program, type Words } from './shell-words.ts';
 export { spanOf } from './span.ts';
-export { renderTable, textColumns, widthOf, type Column } from './table.ts';
+export { renderTable, textColumns, whoCells, widthOf, type Column } from './table.ts';

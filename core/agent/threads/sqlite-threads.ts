@@ -85,7 +85,8 @@ const SCHEMA = [
 const IS_OPEN = "state IN ('running', 'awaiting_approval')"; // as the index has it
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
   FROM turns WHERE id = ?`;
-const THREAD = 'SELECT threads.*, threadbranches.branch AS branch FROM threads LEFT JOIN threadbranches ON threadbranches.thread = id';
+const THREAD = `SELECT threads.*, threadbranches.branch AS branch, (SELECT user FROM conversations WHERE thread = threads.id) AS user
+  FROM threads LEFT JOIN threadbranches ON threadbranches.thread = id`;
 const TURN = `SELECT turns.*, agent, policy, turntraces.traceparent AS traceparent FROM turns JOIN turnagents ON turnagents.turn = id
   LEFT JOIN turntraces ON turntraces.turn = id`;
 const INSERT_THREAD = `INSERT INTO threads (id, agent, date, title, created, updated) VALUES (?, ?, ?, ?, ?, ?)
@@ -421,6 +422,7 @@ function rowReader(file: string) {
         updatedAt: Number(row.updated),
         compactions: Number(row.compactions),
         branchOf: row.branch === null ? null : text(row.branch),
+        ...(row.user === null ? {} : { userId: text(row.user) }),
       };
     },
 

@@ -30,6 +30,8 @@ export interface ThreadRecord {
   readonly compactions: number;
   /** The thread that it begins like; null: it is no branch. */
   readonly branchOf: string | null;
+  /** Whose it is; absent where the store does not keep it apart from the turns. */
+  readonly userId?: string;
 }
 
 export interface StoredMessage {

@@ -313,7 +313,7 @@ describe("the kernel's own commands with the real kernel", () => {
     const [thread] = (await json('threads', 'list')) as { id: string }[];
     const id = thread!.id;
     const times = { date: expect.any(String), updatedAt: expect.any(Number) };
-    const listed = { id, agentId: 'assistant', title: 'greet Ada', compactions: 0, branchOf: null, ...times };
+    const listed = { id, agentId: 'assistant', title: 'greet Ada', compactions: 0, branchOf: null, userId: 'local', ...times };
     expect(thread).toEqual({ ...listed, createdAt: expect.any(Number) });
     expect(await json('threads', 'show', id, '--last', '1')).toMatchObject({
       ...listed,
