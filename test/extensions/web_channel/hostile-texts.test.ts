@@ -38,10 +38,10 @@ describePage('texts that try to run something', () => {
       .locator('input[type=file]')
       .setInputFiles({ name: `${HARM.replaceAll('/', '_')}.txt`, mimeType: 'text/plain', buffer: Buffer.from(HARM) });
     await say(page, HARM);
-    for (const _ of [1, 2]) {
-      await page.getByRole('region', { name: 'A question to you' }).waitFor();
-      await page.getByRole('button', { name: 'Yes y', exact: true }).click();
-      await page.getByRole('region', { name: 'A question to you' }).waitFor({ state: 'detached' });
+    for (const tool of ['evil/good', 'evil/bad']) {
+      const question = page.getByRole('region', { name: 'A question to you' }).filter({ hasText: tool });
+      await question.getByRole('button', { name: 'Yes y', exact: true }).click();
+      await question.waitFor({ state: 'detached' });
     }
     await page.getByText('here').first().waitFor();
     for (const call of await page.locator('details.call summary').all()) await call.click();
