@@ -26,6 +26,7 @@ import { streamed } from './server-events.ts';
 import {
   choiceShape,
   count,
+  cursorOf,
   flag,
   messageBody,
   openThreadShape,
@@ -67,7 +68,7 @@ function readingRoutes({ context, conversations, turns, threads, ends }: ThreadP
         need: 'user',
         summary: 'List your conversations, newest first',
         query: z.strictObject({
-          cursor: z.string().regex(/^\d+ /u, 'must be the cursor of a list before').optional(),
+          cursor: cursorOf(/^\d+ \S+$/u),
           text: z.string().optional(),
           limit: count(MOST, PAGE),
           all: flag(),
