@@ -3,7 +3,7 @@ import { HttpUsers, type Route, type RouteAnswer, type RouteRequest } from 'pith
 import { CommandRoutes } from './commands/command-routes.ts';
 import { refusedWith } from './commands/cures.ts';
 import { descriptionRoute } from './commands/openapi.ts';
-import { uploadRoute } from './commands/uploads.ts';
+import { Uploads } from './commands/uploads.ts';
 import { approvalRoutes } from './conversations/approvals.ts';
 import { eventRoutes } from './conversations/events.ts';
 import { Feed } from './conversations/feed.ts';
@@ -28,6 +28,7 @@ export class Api {
   readonly #feed: Feed;
   readonly #notices: Notices;
   readonly #repeated: RepeatedRequests;
+  readonly #uploads: Uploads;
 
   constructor(context: ExtensionContext) {
     const conversations = context.use(Conversations);
@@ -42,13 +43,14 @@ export class Api {
     const commands = (this.#commands = new CommandRoutes(context, users));
     this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
     const ports = { context, conversations, users, turns, queued, threads, ends, keys: new UsedKeys(tables) };
+    this.#uploads = new Uploads(context);
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),
       ...eventRoutes(this.#feed),
       ...this.#notices.routes(),
       meRoute(context),
-      uploadRoute(context),
+      this.#uploads.route(),
       descriptionRoute(() => this.#described()),
     ];
     this.#byName = new Map(this.#own.map((route) => [`${route.method} ${route.path}`, route]));
@@ -79,6 +81,6 @@ export class Api {
   /** Goes on with what waited, and keeps what changes, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#turns.restore();
-    await this.#feed.run(signal);
+    await Promise.all([this.#feed.run(signal), this.#uploads.run(signal)]);
   }
 }
