@@ -70,6 +70,8 @@ export interface TurnRequest {
   /** What was said before, where the thread is new: messages of users, assistants and tools. */
   readonly history?: readonly Message[];
   readonly threadId: string;
+  /** What a new thread is called; absent: by the beginning of `input`. */
+  readonly title?: string;
   readonly channelId?: string;
   /** The channel's id of the message, for its `react`; absent: the parent's. */
   readonly messageId?: string;

@@ -150,11 +150,26 @@ function reasonOf(issue: z.core.$ZodIssue, value: unknown): string {
     return `must be ${allowed.join(', ').replace(/, ([^,]*)$/, ' or $1')}, not ${shown(found)}${typeof found === 'string' ? didYouMean(found, allowed) : ''}`;
   }
   if (issue.code === 'invalid_type' && issue.expected === 'boolean') return `must be true or false, not ${shown(found)}`;
-  if (issue.code === 'invalid_type') return `must be ${withArticle(issue.expected)}, not ${kindOf(found)}`;
+  if (issue.code === 'invalid_type')
+    return `must be ${withArticle(issue.expected)}${isCoerced(issue, found) ? '' : `, not ${kindOf(found)}`}`;
+  if (issue.code === 'invalid_union') return `fits nothing that is taken: ${[...new Set(issue.errors.map(firstOf(found)))].join(', or ')}`;
   const bound = boundOf(issue);
   if (bound !== null && !issue.message.startsWith('must ')) return `must ${bound}`;
   return issue.message.replace(/^Invalid \w+: /, '');
 }
+
+/** The text of a number, which is none. */
+function isCoerced({ message }: z.core.$ZodIssue, found: unknown): boolean {
+  return typeof found === 'string' && !message.endsWith('received string');
+}
+
+const firstOf =
+  (value: unknown) =>
+  ([issue]: readonly z.core.$ZodIssue[]): string => {
+    if (issue === undefined) return 'something else';
+    if (issue.code === 'unrecognized_keys') return `'${issue.keys[0]}' is one too many`;
+    return `${issue.path.length === 0 ? 'it' : `'${pathText(issue.path)}'`} ${reasonOf(issue, value)}`;
+  };
 
 function boundOf(issue: z.core.$ZodIssue): string | null {
   if (issue.code !== 'too_small' && issue.code !== 'too_big') return null;

@@ -30,7 +30,13 @@ export function findingLine(finding: {
   readonly cure?: string;
 }): string {
   const { message = '', file, line, cure } = finding;
-  const where = file === undefined || message.includes(file) ? '' : `${file}${line === undefined ? '' : `:${line}`}: `;
+  const [, own = ''] = /^([^\s:]+):\d+(?::\d+)?: /u.exec(message) ?? [];
+  const isSaid = file === undefined || message.includes(file);
+  const where = isSaid
+    ? ''
+    : own !== '' && file.endsWith(`/${own}`)
+      ? file.slice(0, -own.length)
+      : `${file}${line === undefined ? '' : `:${line}`}: `;
   return printable(`${where}${message}${cure === undefined || message.includes(cure) ? '' : `; ${cure}`}`);
 }
 

@@ -161,7 +161,7 @@ async function* beginTurn(
     { documents: plan.documents, attachments: input.attachments },
   );
   const said = record.depth === 0 && isPersons(request) ? input.text : undefined; // a callee's task is no person's message
-  const thread = { id: threadId, agentId: spec.id, date, title: titleOf(input.text) };
+  const thread = { id: threadId, agentId: spec.id, date, title: titleOf(request.title ?? input.text) };
   const span = turnSpan({ plan, record, parent: node.parent });
   const begin = { thread, messages: [...given, message], said, callers: chargesOf(node.parent) };
   await begunUnder(span, () => writer.beginTurn({ ...begin, turn: { ...record, ...traceHere() } }));

@@ -103,6 +103,7 @@ export const ERROR_CODES = [
   'job_unknown',
   // storage, threads, command line
   'database_failed',
+  'disk_full',
   'state_refused',
   'quota_exceeded',
   'parameter_invalid',

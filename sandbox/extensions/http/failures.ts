@@ -68,13 +68,13 @@ export const UNKNOWN = failure(404, 'not_found', 'there is nothing at this addre
 /** The answer to an unexpected error, which is in the log: the client learns nothing of it. */
 export const INTERNAL = failure(500, 'internal', 'something went wrong; the log of the server says what');
 
-/** The system's own codes that a client may know. */
-const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
+/** A full disk, whoever says so: the system, the database or an extension. */
+const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'disk_full']);
 
 /** What a client may know of an error; null: nothing. */
 export function failureOf(error: unknown): RefusedAnswer | null {
   const code = codeOf(error, '');
-  if (FULL.has(code)) return failure(422, 'disk_full', 'the disk is full', { cure: 'free some space and try again' });
+  if (FULL.has(code)) return failure(507, 'disk_full', 'the disk is full', { cure: 'free some space and try again' });
   const found = error instanceof PithError ? statusOf(code) : null;
   if (found === null) return null;
   const { cure, problems, retryAfterMs } = error as PithError;

@@ -26,6 +26,9 @@ export interface ListenerOptions {
 /** For how long a client may read nothing of an answer while more of it waits. */
 const STALLED_MS = 120_000;
 
+/** For how long answers that are being made when it stops may still be sent: a request may be what stops it, as a change of its settings is. */
+const LAST_ANSWERS_MS = 10_000;
+
 /** How often tokens of open answers are looked at again: another process may have revoked one. */
 const LOOK_MS = 5_000;
 const NOBODY: RequestOwners = { extensionId: null, route: null, credentialId: null };
@@ -33,10 +36,13 @@ const NOBODY: RequestOwners = { extensionId: null, route: null, credentialId: nu
 /** Accepts requests, and ends them. */
 export class Listener {
   readonly #open = new Map<AbortController, RequestOwners>();
+  /** Of those the ones whose answer is a stream that is being sent. */
+  readonly #streams = new Set<AbortController>();
+  #isStopping = false;
 
   constructor(private readonly options: ListenerOptions) {}
 
-  /** Runs until `signal` aborts. Rejects `port_taken` where another program listens. */
+  /** Runs until `signal` aborts; answers that are being made then are sent after that. Rejects `port_taken` where another program listens. */
   async run(signal: AbortSignal): Promise<void> {
     const { config, port, listening, clock } = this.options;
     const { host } = config;
@@ -59,9 +65,15 @@ export class Listener {
     limitHeaders(server, config.header_seconds * 1000, clock);
     await new Promise<void>((resolve, reject) => {
       const stop = (): void => {
-        server.close(() => resolve());
-        for (const leaving of this.#open.keys()) leaving.abort();
-        server.closeAllConnections();
+        this.#isStopping = true;
+        const cancel = clock.after(LAST_ANSWERS_MS, () => {
+          for (const leaving of this.#open.keys()) leaving.abort();
+          server.closeAllConnections();
+        });
+        server.close(() => cancel());
+        for (const leaving of this.#streams) leaving.abort();
+        server.closeIdleConnections();
+        resolve(); // its port is free from here on
       };
       const fail = (error: unknown): void => {
         reject(error);
@@ -74,9 +86,9 @@ export class Listener {
     });
   }
 
-  /** Ends the requests that this extension answers: its code has been replaced or stopped. */
+  /** Ends the streams that this extension sends: its code has been replaced or stopped. Its other answers end as its calls do. */
   cut(extensionId: string): void {
-    for (const [leaving, by] of this.#open) if (by.extensionId === extensionId) leaving.abort();
+    for (const leaving of this.#streams) if (this.#open.get(leaving)?.extensionId === extensionId) leaving.abort();
   }
 
   /** Ends the answers whose tokens were revoked, or have expired, while they are sent. */
@@ -93,6 +105,7 @@ export class Listener {
     outgoing.on('error', () => undefined); // the client left while something was written
     outgoing.once('close', () => {
       this.#open.delete(leaving);
+      this.#streams.delete(leaving);
       if (!outgoing.writableFinished) leaving.abort();
     });
     try {
@@ -117,8 +130,11 @@ export class Listener {
   async #send(incoming: IncomingMessage, outgoing: ServerResponse, answer: RouteAnswer, leaving: AbortController): Promise<void> {
     const { signal } = leaving;
     const parts = partsOf(answer);
+    if (parts !== null) this.#streams.add(leaving);
+    if (parts !== null && this.#isStopping) leaving.abort();
     try {
-      const { status, headers, body } = checkedAnswer(answer);
+      const { status, headers: checked, body } = checkedAnswer(answer);
+      const headers = this.#isStopping ? { ...checked, connection: 'close' } : checked;
       if (signal.aborted) return void outgoing.destroy();
       if (parts === null) {
         const isBare = status === 204 || status === 304;

@@ -99,6 +99,8 @@ export class Requests {
     const wait = limits.perAddress.wait(network);
     limits.perAddress.count(network);
     if (wait !== null) return inWordsOf(route ?? {}, tooMany(wait, 'too many requests from this address'));
+    const twice = sentTwice(incoming);
+    if (twice !== undefined) return failure(400, 'headers_invalid', `the header '${twice}' was sent twice`);
     if (found === null) return failure(400, 'path_invalid', 'the path can be read in several ways');
     if (!('route' in found)) return this.#unrouted(arrival, found);
     const admitted = await this.#admitted(incoming, arrival, found, signal);
@@ -183,6 +185,8 @@ export class Requests {
     const { headers, path, search, address } = arrival;
     const isSent = hasBody(incoming);
     const type = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+    const why = isSent && route.fromServers !== true ? unreadable(headers) : null;
+    if (why !== null) return failure(415, 'type_unknown', why);
     const isUpload = route.fromServers === true || (route.upload?.includes(type) ?? false);
     if (isSent && !isUpload && !(route.body !== undefined && type === JSON_TYPE)) return failure(415, 'type_unknown', whatIsTaken(route));
     const bytes = isSent ? await readBody(incoming, route.mostBytes ?? MOST_BYTES, this.ports.clock) : new Uint8Array();
@@ -301,6 +305,30 @@ function cookieIn(header: string, name: string): string | null {
   return pairs.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1) ?? null;
 }
 
+/** Headers that say who asks, where and how: of two, another program could have read the other one. */
+const ONCE: ReadonlySet<string> = new Set([
+  'host',
+  'authorization',
+  'x-pith-page',
+  'origin',
+  'sec-fetch-site',
+  'content-type',
+  'content-encoding',
+]);
+
+function sentTwice({ rawHeaders }: Incoming): string | undefined {
+  const names = rawHeaders.filter((_, at) => at % 2 === 0).map((name) => name.toLowerCase());
+  return names.find((name, at) => ONCE.has(name) && names.indexOf(name) < at);
+}
+
+/** Why a body is not read as its type says; null: it is. */
+function unreadable(headers: Readonly<Record<string, string>>): string | null {
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding.trim().toLowerCase() !== 'identity') return 'the body must not be compressed';
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/iu.exec(headers['content-type'] ?? '')?.[1] ?? 'utf-8';
+  return /^utf-?8$/iu.test(charset) ? null : 'the body must be in UTF-8';
+}
+
 function whatIsTaken({ body, upload = [] }: Route): string {
   const types = [...(body === undefined ? [] : [JSON_TYPE]), ...upload];
   return types.length === 0 ? 'this takes no body' : `the body must be ${types.join(' or ')}`;
@@ -332,6 +360,7 @@ function checked(schema: Route['body'], value: unknown, what: 'body' | 'query'):
   if (schema === undefined) return { value };
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return { value: data };
-  const places = error.issues.slice(0, 3).map(({ path, message }) => `${[what, ...path.map(String)].join('.')}: ${message}`);
-  return failure(400, `${what}_invalid`, places.join('; '), { problems: fieldProblems(error.issues, schema, value) });
+  const problems = fieldProblems(error.issues, schema, value);
+  const places = problems.slice(0, 3).map(({ path, message }) => `${[what, ...path].join('.')}: ${message}`);
+  return failure(400, `${what}_invalid`, places.join('; '), { problems });
 }

@@ -3,7 +3,7 @@ import { HttpUsers, type Route, type RouteAnswer, type RouteRequest } from 'pith
 import { CommandRoutes } from './commands/command-routes.ts';
 import { refusedWith } from './commands/cures.ts';
 import { descriptionRoute } from './commands/openapi.ts';
-import { uploadRoute } from './commands/uploads.ts';
+import { Uploads } from './commands/uploads.ts';
 import { approvalRoutes } from './conversations/approvals.ts';
 import { eventRoutes } from './conversations/events.ts';
 import { Feed } from './conversations/feed.ts';
@@ -31,6 +31,7 @@ export class Api {
   readonly #repeated: RepeatedRequests;
   /** Each keeps something of threads. */
   readonly #ofThreads: readonly { forget(threadId: string): Promise<void> }[];
+  readonly #uploads: Uploads;
 
   constructor(context: ExtensionContext) {
     const conversations = context.use(Conversations);
@@ -50,13 +51,14 @@ export class Api {
     this.#ofThreads = [threads, ends, keys, turns];
     const forget = (threadId: string): Promise<void> => this.forget(threadId);
     const ports = { context, conversations, users, turns, queued, elsewhere, threads, ends, keys, forget };
+    this.#uploads = new Uploads(context);
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),
       ...eventRoutes(this.#feed),
       ...this.#notices.routes(),
       meRoute(context),
-      uploadRoute(context),
+      this.#uploads.route(),
       descriptionRoute(() => this.#described()),
     ];
     this.#byName = new Map(this.#own.map((route) => [`${route.method} ${route.path}`, route]));
@@ -92,6 +94,6 @@ export class Api {
   /** Goes on with what waited, and keeps what changes, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     await this.#turns.restore();
-    await this.#feed.run(signal);
+    await Promise.all([this.#feed.run(signal), this.#uploads.run(signal)]);
   }
 }

@@ -1,7 +1,7 @@
 import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type TurnInfo } from 'pith';
 import { counted, printableLine } from '@pith/plain-text';
 import { readPage, type Page, type Reading, fromOutside } from './page.ts';
-import { isTyped, LONGEST_ADDRESS, webAddress } from './web-address.ts';
+import { isPlainlyPrivate, isTyped, LONGEST_ADDRESS, webAddress } from './web-address.ts';
 
 /** Characters of one answer. */
 const PART = 40_000;
@@ -43,10 +43,11 @@ export function webFetchTool({ clock, privateOrigins, proxies }: Reading, read: 
     effect: 'read',
     permission: { authoring: 'anyone', safeToShare: true },
     timeoutMs: 30_000,
-    needsApproval: ({ url: text }, turn) => {
+    needsApproval: async ({ url: text }, turn) => {
       const url = webAddress(text);
-      // The call itself refuses an invalid address.
-      return url instanceof URL && !isTyped(url, turn) && questionOf(url, allowed.has(url.origin));
+      // The call itself refuses an invalid address, and a private one that nobody has named.
+      if (!(url instanceof URL) || isTyped(url, turn) || (!allowed.has(url.origin) && (await isPlainlyPrivate(url)))) return false;
+      return questionOf(url, allowed.has(url.origin));
     },
     present: (result) => (result.ok ? (result.title ?? 'Read a page') : `Could not read a page: ${result.error.message}`),
     async execute({ url: text, part }, { signal, turn }) {

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { publicAddresses } from '@pith/guarded-fetch';
 import type { TurnInfo } from 'pith';
 
 export const LONGEST_ADDRESS = 2048;
@@ -11,6 +13,16 @@ export function webAddress(text: string): URL | { readonly problem: string } {
   if (!/^https?:$/.test(url.protocol)) return { problem: `${url.protocol} is not http or https` };
   if (url.username !== '' || url.password !== '') return { problem: 'the address has a user name or a password in it; leave them out' };
   return url;
+}
+
+/** Whether the host is outside of the public internet by its own words. Other names are looked up only once a person agrees. */
+export async function isPlainlyPrivate({ hostname }: URL): Promise<boolean> {
+  const isAddress = isIP(hostname.replace(/^\[|\]$/gu, '')) !== 0;
+  if (!isAddress) return /(?:^|\.)localhost\.?$/iu.test(hostname);
+  return publicAddresses(hostname).then(
+    () => false,
+    () => true,
+  );
 }
 
 /**

@@ -32,6 +32,7 @@ export function webCommand({ users, clock }: WebPorts): Command {
   const runBeforeStart: NonNullable<Command['runBeforeStart']> = async (input, io, start, signal) => {
     const at = await address('not_listening');
     if (at !== null) return show(at, input, io);
+    if (input.options['print'] === true && !io.wantsJson && !io.quiet) return void (await start()); // what serves prints its address, and how it ends
     const ended = new AbortController();
     const over = AbortSignal.any([signal, ended.signal]);
     const showOnceServed = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
+import { type Route, RouteProvider } from 'pith/http';
 import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
 import { until } from '../../waiting.ts';
 import { apiKernel, type ApiKernel } from './api-kernel.ts';
@@ -62,8 +63,23 @@ describe('lists over HTTP', () => {
       const plain = await api.get(path);
       expect([name, Array.isArray(plain)]).toEqual([name, true]);
       const wrong = await api.request(`${path}?cursor=nothing`, { token: api.root });
-      expect([name, wrong.status]).toEqual([name, BEHIND_NOTHING[name] ?? 400]);
+      expect([name, wrong.status, wrong.json]).toMatchObject([name, 400, { error: { problems: [{ path: ['cursor'] }] } }]);
+      const noNumber = await api.request(`${path}?limit=abc`, { token: api.root });
+      expect([name, noNumber.json]).toMatchObject([name, { error: { message: expect.stringContaining('limit: must be a number') } }]);
       expect((await api.request(`${path}?limit=0`, { token: api.root })).status).toBe(400);
+    }
+  });
+
+  it('W21 a cursor that is none of the list is a bad request, on each route with one', async () => {
+    const api = await withLists();
+    const routes = (await api.pith.kernel.host.providers.remote('rest_api', RouteProvider)!.routes()) as readonly Route[];
+    const withCursor = routes.filter(({ query }) => query?.safeParse({ cursor: 'x', limit: 'abc' }).error?.issues.some(isOfCursor));
+    expect(withCursor.map(({ path }) => path).toSorted()).toEqual(['/api/approvals', '/api/threads']);
+    for (const { path } of withCursor) {
+      const { status, json } = await api.request(`${path}?cursor=nothing`, { token: api.root });
+      expect([path, status, json]).toMatchObject([path, 400, { error: { message: 'query.cursor: is not of this list' } }]);
+      const { json: noNumber } = await api.request(`${path}?limit=abc`, { token: api.root });
+      expect([path, noNumber]).toMatchObject([path, { error: { message: 'query.limit: must be a number' } }]);
     }
   });
 
@@ -115,15 +131,14 @@ describe('lists over HTTP', () => {
         return [status, text.replaceAll(cursor, 'ID')];
       };
       expect(await asked(theirs)).toEqual(await asked(nobodys));
-      expect((await asked(theirs))[0]).toBe(404);
+      expect((await asked(theirs))[0]).toBe(400);
     }
     await until(() => api.model.requests.length === 1);
     expect((await api.request('/api/tasks?limit=5', { token: bob })).json).toEqual({ tasks: [], cursor: null });
   });
 });
 
-/** What is answered behind a row that is not there: a run leaves its place when it goes. */
-const BEHIND_NOTHING: Readonly<Record<string, number>> = { runs: 200, jobs: 404, tasks: 404 };
-
 /** Lists that show more with `all`. */
 const ALL = new Set(['skills', 'proposals']);
+
+const isOfCursor = ({ path }: { readonly path: readonly PropertyKey[] }): boolean => path[0] === 'cursor';

@@ -109,9 +109,10 @@ describe('webhooks', () => {
   it.skipIf(!HAS_PROGRAMS)('M72 the example of the page, with curl and openssl, starts a run (needs bash, curl and openssl)', async () => {
     const { kernel, key, address, port } = await served([{ text: 'Hello Ada' }]);
     const page = readFileSync('docs/saved-skills.md', 'utf8');
-    const [, example = ''] = /```console\n(id=[\s\S]*?)```/u.exec(page) ?? [];
-    const script = example.replace('http://127.0.0.1:7484', `http://127.0.0.1:${port()}`).replace('curl ', 'curl -s ');
-    const { stdout } = await promisify(execFile)('bash', ['-c', script], { env: { ...process.env, SIGNING_KEY: key, ADDRESS: address } });
+    const [, example = ''] = /```console\n(SIGNING_KEY=[\s\S]*?)```/u.exec(page) ?? [];
+    const filled = example.replace('whsec_…', key).replace('http://127.0.0.1:7484/…', `http://127.0.0.1:${port()}${address}`);
+    expect(filled).not.toContain('…');
+    const { stdout } = await promisify(execFile)('bash', ['-c', filled.replace('curl ', 'curl -s ')]);
     expect(await ended(kernel, (JSON.parse(stdout) as { run: string }).run)).toMatchObject({ state: 'ok', inputs: { who: 'Ada' } });
   });
 

@@ -18,6 +18,14 @@ describe('U7 T17 what web_fetch reaches', () => {
     expect(server.asked).toEqual([]);
   });
 
+  it('nobody is asked about what is refused after a yes, and about what the settings name one is', async () => {
+    const web = await webKernel({ private_origins: ['http://127.0.0.1:8000'] });
+    for (const host of ['127.0.0.1', 'localhost', 'a.localhost', '2130706433', '[::1]', '[::ffff:10.0.0.1]', '169.254.169.254'])
+      expect([host, await web.asks(`http://${host}:9000/`)]).toEqual([host, await web.asks('not an address')]);
+    for (const open of ['http://127.0.0.1:8000/x', 'https://example.org/', 'http://8.8.8.8/'])
+      expect([open, await web.asks(open)]).toMatchObject([open, { summary: `fetch ${open}` }]);
+  });
+
   it('of what the settings name only the very origin', async () => {
     const [named, other] = [
       await webServer(pages({ '/': ['text/plain', 'named'] })),

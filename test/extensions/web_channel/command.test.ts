@@ -21,3 +21,15 @@ it('W1 `pith web` goes on serving where it cannot open the page, and prints why'
   stopped.open();
   await web;
 });
+
+it('W1 `pith web --print` prints no second address where it begins to serve, which prints its own', async () => {
+  const asked: string[] = [];
+  const users = () =>
+    ({ signInAddress: async () => (asked.push('address'), Promise.reject(new PithError('not_listening', 'nothing listens'))) }) as never;
+  const printed: string[] = [];
+  const io = { print: (text: string) => printed.push(text), wantsJson: false, quiet: false } as unknown as CommandIO;
+  const { runBeforeStart } = webCommand({ users, clock: fakeClock() });
+  const start = async () => (asked.push('start'), null);
+  await runBeforeStart!({ arguments: {}, options: { print: true } }, io, start, new AbortController().signal);
+  expect([asked, printed]).toEqual([['address', 'start'], []]);
+});

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { printable, printableJson, printableLine, printablePainted, PrintableStream } from '@pith/plain-text';
+import { findingLine, printable, printableJson, printableLine, printablePainted, PrintableStream } from '@pith/plain-text';
 
 const ORDINARY = [
   'Plain words, 100 % of them: ~/a_b.c "quoted" <b> & \\n',
@@ -142,3 +142,11 @@ describe('T19: text from elsewhere as it is shown', () => {
     expect(printableLine('\u202e'.repeat(size), 10)).toBe('\\u{202e}\\…');
   });
 });
+
+it.each([
+  [{ file: '/x/a/main.ts', line: 2, message: 'main.ts:2: Unexpected ";"' }, '/x/a/main.ts:2: Unexpected ";"'],
+  [{ file: '/x/a/main.ts', line: 2, message: 'main.ts:2:7: Unexpected ";"' }, '/x/a/main.ts:2:7: Unexpected ";"'],
+  [{ file: '/x/a/main.ts', line: 2, message: 'other.ts:2: wrong' }, '/x/a/main.ts:2: other.ts:2: wrong'],
+  [{ file: '/x/main.ts', message: '/x/main.ts:3: wrong', cure: 'correct it' }, '/x/main.ts:3: wrong; correct it'],
+  [{ file: '/x/main.ts', message: 'wrong' }, '/x/main.ts: wrong'],
+])('F12 a finding names its place once: %j', (finding, line) => expect(findingLine(finding)).toBe(line));

@@ -1,6 +1,6 @@
 import { fieldProblems } from '@pith/checked-yaml';
 import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, type Remote, z } from 'pith';
-import { hiddenFolders } from '@pith/plain-text';
+import { hiddenFolders, printableLine } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
 import type { Caller, HttpUsers, Route, RouteAnswer } from 'pith/http';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
@@ -70,7 +70,9 @@ export class CommandRoutes {
     const asked = { by, workingDirectory: places.sandbox, confirmed: route.asks === true ? confirm : null };
     const page = askedPage(route.list, values);
     const input = commandInput(command, route, { params, values: { ...values, ...page?.options } });
-    const outcome = await runCommand(command, input, asked, signal);
+    const outcome = await runCommand(command, input, asked, signal).catch((error: unknown) => {
+      throw page?.isBehindNothing(error) === true ? unknownCursor(values['cursor']) : error;
+    });
     const shown = answerOf(route, hiddenFolders(places)(outcome));
     const found = route.findings === true && shown.json !== undefined ? { ...shown, json: withCures(shown.json) } : shown;
     const hidden = page === null ? found : { ...found, json: page.of(found.json) };
@@ -149,11 +151,15 @@ function taggedIn({ untagged = [] }: CommandRoute, shown: JsonValue | undefined)
 function checked(schema: z.ZodObject, given: unknown): Values {
   const read = schema.safeParse(given);
   if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  const place = issue?.path.map(String).join('.') ?? '';
-  throw new PithError('request_invalid', place === '' ? (issue?.message ?? 'it is invalid') : `${place}: ${issue?.message}`, {
-    cure: 'see: GET /api/openapi.json',
-    problems: fieldProblems(read.error.issues, schema, given),
+  const problems = fieldProblems(read.error.issues, schema, given);
+  const message = problems.slice(0, 3).map((each) => [each.path.join('.'), each.message].filter((part) => part !== '').join(': '));
+  throw new PithError('request_invalid', message.join('; '), { cure: 'see: GET /api/openapi.json', problems });
+}
+
+function unknownCursor(cursor: unknown): PithError {
+  return new PithError('cursor_invalid', 'the cursor is not of this list', {
+    cure: 'ask for the list from its beginning',
+    problems: [{ path: ['cursor'], message: `is not of this list: ${printableLine(String(cursor), 80)}` }],
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Command, type JsonValue, z } from 'pith';
+import { codeOf, type Command, type JsonValue, z } from 'pith';
 
 /** A list that is answered in pages where a request asks for one: its name in the answer, and the fields that name a row, by which the next page begins. */
 export interface PagedList {
@@ -44,6 +44,11 @@ class Page {
   /** What the command is asked for: one row more says whether there is a next page. */
   get options(): Readonly<Record<string, unknown>> {
     return { limit: this.limit + 1, after: this.cursor };
+  }
+
+  /** A command that was asked for what follows a row, and does not know that row. */
+  isBehindNothing(error: unknown): boolean {
+    return this.cursor !== undefined && /^usage$|(?:^|_)(?:unknown|not_found|invalid)$/u.test(codeOf(error, ''));
   }
 
   of(rows: JsonValue | undefined): JsonValue {

@@ -1,6 +1,6 @@
 import { PithError, z } from 'pith';
 import { type ApiRoute, apiRoute } from '../route.ts';
-import { count, questionShape } from './shapes.ts';
+import { count, cursorOf, questionShape } from './shapes.ts';
 import { plain, type ThreadPorts } from './threads.ts';
 
 const MOST = 200;
@@ -21,7 +21,7 @@ export function approvalRoutes({ conversations, turns }: ThreadPorts): readonly 
         path: '/api/approvals',
         need: 'user',
         summary: 'List the open questions in your conversations, oldest first',
-        query: z.strictObject({ thread: z.string().optional(), cursor: z.string().optional(), limit: count(MOST, MOST) }),
+        query: z.strictObject({ thread: z.string().optional(), cursor: cursorOf(/^\d{16}-\S+$/u), limit: count(MOST, MOST) }),
         result: z.strictObject({ approvals: z.array(questionShape()), cursor: z.string().nullable() }),
       },
       async ({ caller: { userId }, query: { thread, cursor, limit } }) => {

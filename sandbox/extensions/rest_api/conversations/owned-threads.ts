@@ -7,10 +7,11 @@ import { type ApiTables, DAY_MS } from './tables.ts';
 
 export type Conversation = NonNullable<Awaited<ReturnType<Conversations['find']>>>;
 
-/** A thread that somebody may use; `conversation` is null before its first message. */
+/** A thread that somebody may use; `conversation` is null before its first message. `title`: '' where it has none yet. */
 export interface OwnedThread {
   readonly id: string;
   readonly userId: string;
+  readonly title: string;
   readonly conversation: Conversation | null;
 }
 
@@ -25,9 +26,9 @@ export class OwnedThreads {
   /** Rejects `thread_unknown`, also for the thread of somebody else. `all`: an administrator asks for anybody's. */
   async of(id: string, caller: Caller, all = false): Promise<OwnedThread> {
     const conversation = await this.conversations.find(id);
-    const userId = conversation?.userId ?? (await this.#begunBy(id));
-    if (userId === null || (userId !== caller.userId && !(all && caller.may === 'admin'))) throw unknownThread(id);
-    return { id, userId, conversation };
+    const found = conversation ?? (await this.#begun(id));
+    if (found === null || (found.userId !== caller.userId && !(all && caller.may === 'admin'))) throw unknownThread(id);
+    return { id, userId: found.userId, title: found.title, conversation };
   }
 
   /** As `of`, of a thread that has a message. */
@@ -61,16 +62,21 @@ export class OwnedThreads {
     }
   }
 
+  /** Of a thread without a message: what it will be called. */
+  async name(thread: string, title: string): Promise<void> {
+    await this.tables.write((db) => [db.updateTable('rest_api__begun').set({ title }).where('thread', '=', thread)]);
+  }
+
   /** Of a thread that was removed: its id is unknown from then on. */
   async forget(thread: string): Promise<void> {
     await this.tables.write((db) => [db.deleteFrom('rest_api__begun').where('thread', '=', thread)]);
   }
 
-  async #begunBy(thread: string): Promise<string | null> {
+  async #begun(thread: string): Promise<Pick<OwnedThread, 'userId' | 'title'> | null> {
     const since = this.clock.now() - DAY_MS;
     const row = await this.tables.first((db) =>
-      db.selectFrom('rest_api__begun').select('user_id').where('thread', '=', thread).where('at', '>=', since),
+      db.selectFrom('rest_api__begun').select(['user_id', 'title']).where('thread', '=', thread).where('at', '>=', since),
     );
-    return row?.user_id ?? null;
+    return row === null ? null : { userId: row.user_id, title: row.title ?? '' };
   }
 }

@@ -3,7 +3,7 @@ import { PithError, type TurnRequest } from 'pith';
 import type { ApiTables } from './tables.ts';
 
 /** A turn that somebody asks for. */
-export type AskedTurn = Pick<TurnRequest, 'agent' | 'input' | 'attachments' | 'policy' | 'key' | 'resume'> &
+export type AskedTurn = Pick<TurnRequest, 'agent' | 'input' | 'title' | 'attachments' | 'policy' | 'key' | 'resume'> &
   Readonly<Record<'threadId' | 'userId', string>>;
 
 type KeyedTurn = AskedTurn & { readonly key: string };

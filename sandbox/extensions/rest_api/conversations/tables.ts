@@ -12,7 +12,7 @@ interface Tables {
   /** `feed`: names this journal; `seen`, `jobs`: the places of conversations and of jobs up to which it has what changed. */
   rest_api__marks: { readonly name: string; readonly value: string };
   /** Threads that have an id and no message yet. */
-  rest_api__begun: { readonly thread: string; readonly user_id: string; readonly at: number };
+  rest_api__begun: { readonly thread: string; readonly user_id: string; readonly at: number; readonly title?: string };
   /** What people were told outside of turns, until they dismiss it. */
   rest_api__notices: {
     readonly id: string;
@@ -67,6 +67,7 @@ const MIGRATIONS: readonly Migration[] = [
   ],
   ['ALTER TABLE rest_api__notices ADD COLUMN about text'],
   ["UPDATE rest_api__feed SET id = '' WHERE kind = 'skill'"],
+  ["ALTER TABLE rest_api__begun ADD COLUMN title text NOT NULL DEFAULT ''"],
 ];
 
 /** How long what is kept between requests is kept. */

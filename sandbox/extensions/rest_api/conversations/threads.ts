@@ -1,5 +1,5 @@
 import { kernelCommands } from '@pith/command-line';
-import { hiddenFolders } from '@pith/plain-text';
+import { hiddenFolders, printableLine } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
 import { EVENT_STREAM } from '@pith/server-answers';
 import {
@@ -27,6 +27,7 @@ import type { UsedKeys } from './used-keys.ts';
 import {
   choiceShape,
   count,
+  cursorOf,
   flag,
   messageBody,
   openThreadShape,
@@ -71,7 +72,7 @@ function readingRoutes({ context, conversations, turns, elsewhere, threads, ends
         need: 'user',
         summary: 'List your conversations, newest first',
         query: z.strictObject({
-          cursor: z.string().regex(/^\d+ /u, 'must be the cursor of a list before').optional(),
+          cursor: cursorOf(/^\d+ \S+$/u),
           text: z.string().optional(),
           limit: count(MOST, PAGE),
           all: flag(),
@@ -161,7 +162,8 @@ function readingRoutes({ context, conversations, turns, elsewhere, threads, ends
         result: usageShape(),
       },
       async ({ caller, params, signal }) => {
-        const { id } = await threads.begun(params['id'] as string, caller);
+        const { id, conversation } = await threads.of(params['id'] as string, caller);
+        if (conversation === null) return { status: 200, json: { model: null, effort: null, used: [] } };
         const { values } = await shown(context, 'threads usage', { id }, { userId: caller.userId, signal });
         const { thread: _, ...used } = values[0] as { readonly [key: string]: JsonValue };
         return { status: 200, json: used };
@@ -177,10 +179,12 @@ function readingRoutes({ context, conversations, turns, elsewhere, threads, ends
         types: ['text/markdown', 'application/json'],
       },
       async ({ caller, params, query: { format }, signal }) => {
-        const { id } = await threads.begun(params['id'] as string, caller);
+        const owned = await threads.of(params['id'] as string, caller);
+        const { id, title, conversation } = owned;
+        if (conversation === null) return format === 'json' ? emptyJson(owned) : markdown(`# ${title}\n\nConversation ${id}\n`);
         const { values, text } = await shown(context, 'threads export', { id }, { userId: caller.userId, signal });
         if (format === 'json') return { status: 200, json: values[0] as JsonValue };
-        return { status: 200, headers: { 'content-type': 'text/markdown; charset=utf-8' }, body: text };
+        return markdown(text);
       },
     ),
   ];
@@ -217,6 +221,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
           attachments,
           threadId: owned.id,
           userId: caller.userId,
+          ...(owned.conversation === null && owned.title !== '' ? { title: owned.title } : {}),
           ...given({ key, policy: policyOf({ model, effort }) }),
         });
         return watched(ports, request, turn);
@@ -331,7 +336,8 @@ function changingRoutes({ context, turns, threads, forget }: ThreadPorts): reado
         result: z.strictObject({ tokensBefore: z.number(), tokensAfter: z.number() }),
       },
       async ({ caller, params, signal }) => {
-        const { id } = await idle(threads.begun(params['id'] as string, caller), turns);
+        const { id, conversation } = await idle(threads.of(params['id'] as string, caller), turns);
+        if (conversation === null) return { status: 200, json: { tokensBefore: 0, tokensAfter: 0 } };
         const { values } = await command(context, 'threads compact', { id }, { userId: caller.userId, signal });
         const { tokensBefore, tokensAfter } = values[0] as { tokensBefore: number; tokensAfter: number };
         return { status: 200, json: { tokensBefore, tokensAfter } };
@@ -351,10 +357,11 @@ function changingRoutes({ context, turns, threads, forget }: ThreadPorts): reado
       async ({ caller, params, body: { title }, headers, signal }) => {
         const id = params['id'] as string;
         return renames.run(id, async () => {
-          const found = await idle(threads.begun(id, caller), turns);
+          const found = await idle(threads.of(id, caller), turns);
           const wanted = headers['if-match'];
           if (wanted !== undefined && wanted !== '*' && wanted !== tagOf(found.title)) return preconditionFailed();
-          await command(context, 'threads rename', { id, title: [title] }, { userId: caller.userId, signal });
+          if (found.conversation === null) await threads.name(id, printableLine(title));
+          else await command(context, 'threads rename', { id, title: [title] }, { userId: caller.userId, signal });
           const thread = shownThread(await threads.of(id, caller));
           return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread }) };
         });
@@ -369,8 +376,9 @@ function changingRoutes({ context, turns, threads, forget }: ThreadPorts): reado
         status: 204,
       },
       async ({ caller, params, signal }) => {
-        const { id } = await idle(threads.begun(params['id'] as string, caller), turns);
-        await command(context, 'threads delete', { id }, { userId: caller.userId, signal, options: { yes: true } });
+        const { id, conversation } = await idle(threads.of(params['id'] as string, caller), turns);
+        if (conversation !== null)
+          await command(context, 'threads delete', { id }, { userId: caller.userId, signal, options: { yes: true } });
         await forget(id); // at once: others hear of it later
         return { status: 204 };
       },
@@ -419,15 +427,15 @@ function withoutOpenStep(messages: Messages, turn: LiveTurn): Messages {
 }
 
 /** Rejects `thread_busy` while somebody works there. */
-async function idle(found: Promise<Conversation>, turns: LiveTurns): Promise<Conversation> {
-  const conversation = await found;
-  const isBusy = conversation.state === 'running' || turns.of(conversation.id).length > 0;
+async function idle(found: Promise<OwnedThread>, turns: LiveTurns): Promise<OwnedThread> {
+  const owned = await found;
+  const isBusy = owned.conversation?.state === 'running' || turns.of(owned.id).length > 0;
   if (isBusy)
-    throw new PithError('thread_busy', `a turn runs in thread '${conversation.id}'`, {
+    throw new PithError('thread_busy', `a turn runs in thread '${owned.id}'`, {
       retryable: true,
       cure: 'stop it, or wait for its end',
     });
-  return conversation;
+  return owned;
 }
 
 interface CommandCall {
@@ -453,9 +461,18 @@ function command(
   return kernelCommands(find(CommandProvider)).run(path, { arguments: args, options, userId, session }, signal);
 }
 
-function shownThread({ id, userId, conversation }: OwnedThread) {
-  const nothing = { agentId: null, title: '', state: 'idle', createdAt: null, updatedAt: null, branchOf: null } as const;
+function shownThread({ id, userId, title, conversation }: OwnedThread) {
+  const nothing = { agentId: null, title, state: 'idle', createdAt: null, updatedAt: null, branchOf: null } as const;
   return conversation ?? { id, userId, ...nothing };
+}
+
+/** As one with messages is exported. */
+function emptyJson(owned: OwnedThread): RouteAnswer {
+  return { status: 200, json: plain({ ...shownThread(owned), messages: [] }) };
+}
+
+function markdown(body: string): RouteAnswer {
+  return { status: 200, headers: { 'content-type': 'text/markdown; charset=utf-8' }, body };
 }
 
 function policyOf({

@@ -21,6 +21,9 @@ const RUN = { name: 'run', description: 'The run, as runs list shows it', requir
 /** Options of `run` itself: an input of such a name is given by --input. */
 const OWN = ['input', 'draft', 'priority', 'background'];
 
+/** A run that is not there any more is a place in the list too. */
+const RUN_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/u;
+
 export function runCommands(ports: RunCommandPorts): readonly Command[] {
   const { library, runs, clock } = ports;
   return [
@@ -56,7 +59,9 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         const skillId = options['skill'] === undefined ? {} : { skillId: (await library.find(String(options['skill']), person)).skill.id };
         const state = options['state'] === undefined ? {} : { state: stateOf(options['state']) };
         const whose = person.isAdmin ? {} : { userId: io.userId };
-        const after = options['after'] === undefined ? {} : { after: String(options['after']) };
+        const after: { readonly after?: string } = options['after'] === undefined ? {} : { after: String(options['after']) };
+        const isRun = after.after === undefined || RUN_ID.test(after.after) || (await runs.byId(after.after)) !== null;
+        if (!isRun) throw new PithError('usage', `'${after.after}' is no run`, { cure: 'list them from the beginning again' });
         const all = await runs.list({
           limit: countOption({ options }, 'limit'),
           isOpen: options['open'] === true,
