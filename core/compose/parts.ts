@@ -104,6 +104,7 @@ function processTier(get: Get): (kernel: TierKernel) => ProcessTier {
     return {
       construct: async (version, number) => (await tier()).construct(version, number),
       checkSettings: async (version, number) => (await tier()).checkSettings(version, number),
+      settingsSchema: async (version, number) => (await tier()).settingsSchema(version, number),
       openEntry: async (version, entry) => (await tier()).openEntry(version, entry),
       confinement: sandboxing,
     };

@@ -96,6 +96,8 @@ export interface Places {
   readonly projectFiles: readonly string[];
   /** The extensions, agents and skills that ship with Pith. May be `sandbox`. */
   readonly shippedSandbox: string;
+  /** All that Pith and its extensions keep is below it; may be outside of the sandbox. */
+  readonly data: string;
   /** The user's home folder, where other tools keep their files; null where Pith was started without one. */
   readonly home: string | null;
   /** What the command line of `pith serve` asks for; null elsewhere. */
@@ -108,6 +110,7 @@ export const Places = defineProtocol<Places>('places', {
   untrustedSandbox: constant(),
   projectFiles: constant(),
   shippedSandbox: constant(),
+  data: constant(),
   home: constant(),
   serve: constant(),
 });

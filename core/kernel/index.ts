@@ -1,5 +1,5 @@
 export { Calls, type Candidate, type Generation, type Tier, type Version, type ModelParts } from './calls/generation.ts';
-export { type AgentKeyCheck, checkConfig } from './calls/schemas.ts';
+export { type AgentKeyCheck, checkConfig, jsonSchemaOf } from './calls/schemas.ts';
 export { correlationOf, DIRECT, SERIALISED, splitSignal, type Wire } from './calls/invoke.ts';
 export { checkedImage, checkedImages, lineOfImage, MOST_IMAGE_DATA } from './calls/images.ts';
 export { checkedEnd, givenTime, type HandlerEnd, type JobCall, jobText, type LanePolicy, type Wait } from './calls/job-calls.ts';

@@ -4,6 +4,7 @@ import {
   type Candidate,
   type Generation,
   checkConfig,
+  jsonSchemaOf,
   constructClass,
   importInProcess,
   importCommands,
@@ -68,6 +69,7 @@ export class ChildExtension {
       const { declaration } = this.setup;
       checkConfig(this.#imported?.Class.config, this.#runtime.rights.configOf(declaration), declaration.file);
     },
+    'host.settingsSchema': () => jsonSchemaOf(this.#imported?.Class.config),
     'host.construct': async () => {
       const { declaration, number } = this.setup;
       const version = { declaration, config: this.#runtime.rights.configOf(declaration) };

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { codeOf, type Command } from '../contract/index.ts';
+import { codeOf, type Command, type JsonValue } from '../contract/index.ts';
 import { type Declaration, buildOf } from '../declarations/index.ts';
 import {
   type Candidate,
@@ -92,6 +92,12 @@ export function createProcessTier(kernel: TierKernel, options: ProcessOptions): 
       const remote = await imported(version, number, await mainOf(version.declaration));
       await remote.phase('validate', 'config_invalid', 'host.checkConfig');
       await remote.end('its settings were checked');
+    },
+    async settingsSchema(version, number) {
+      const remote = await imported(version, number, await mainOf(version.declaration));
+      const schema = (await remote.phase('validate', 'config_invalid', 'host.settingsSchema')) as JsonValue;
+      await remote.end('its settings were read');
+      return schema;
     },
     async openEntry(version, entry) {
       const bundle = await bundled(version.declaration, entry);

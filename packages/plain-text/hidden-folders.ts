@@ -6,14 +6,15 @@ interface MachineFolders {
   readonly project: string | null;
   readonly home: string | null;
   readonly shippedSandbox: string;
+  readonly data: string;
 }
 
 /**
  * Shows folders of this machine by their names in place of their paths, in a text or in all texts of plain data: whoever asks from elsewhere
  * is not told where they are. The longest is looked for first, as one may be within another.
  */
-export function hiddenFolders({ sandbox, project, home, shippedSandbox }: MachineFolders): <T>(shown: T) => T {
-  const folders = { sandbox, project, home, 'shipped sandbox': shippedSandbox, 'Pith itself': path.dirname(shippedSandbox) };
+export function hiddenFolders({ sandbox, project, home, shippedSandbox, data }: MachineFolders): <T>(shown: T) => T {
+  const folders = { data, sandbox, project, home, 'shipped sandbox': shippedSandbox, 'Pith itself': path.dirname(shippedSandbox) };
   const known = Object.entries(folders).filter((entry): entry is [string, string] => entry[1] !== null && entry[1].length > 1);
   const longestFirst = known.toSorted(([, a], [, b]) => b.length - a.length);
   const names = new Map(longestFirst.map(([name, folder]) => [folder, name]));

@@ -75,7 +75,9 @@ export async function setSettings(kernel: Kernel, input: CommandInput, io: Comma
   for (const key of Object.keys(changes)) changes[key] = withKeys(changes[key] as JsonValue, kept, key);
   if (owner === null) checkNames(kernel, changes);
   const written =
-    owner === null ? await setup.configurePith(changes) : (await setup.configure(findExtension(kernel, owner).id, changes)).written;
+    owner === null
+      ? await setup.configurePith(changes)
+      : (await setup.configure(findExtension(kernel, owner).id, changes, 'command')).written;
   io.json({ ok: true, written, changes: withoutKeys(changes) as JsonValue });
   if (!io.quiet) for (const key of Object.keys(changes)) io.print(`Wrote ${printableLine(key)} to ${written}`);
 }

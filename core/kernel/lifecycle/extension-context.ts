@@ -222,9 +222,9 @@ export function createCommandContext(
 /** A protocol that the kernel answers itself, to an extension in a process of its own as it was at its start; null: for extensions to provide. */
 export function answeredByKernel<T extends object>({ id }: Protocol<T>, places: Runtime['places']): Remote<T> | null {
   if (id !== Places.id) return null;
-  const { sandbox, project = null, untrustedSandbox = null, projectFiles = [], home = null, serve = null } = places;
+  const { sandbox, project = null, untrustedSandbox = null, projectFiles = [], home = null, serve = null, dataDirectory: data } = places;
   const shipped = shippedSandbox();
-  const folders: Places = { sandbox, project, untrustedSandbox, projectFiles, shippedSandbox: shipped, home, serve };
+  const folders: Places = { sandbox, project, untrustedSandbox, projectFiles, shippedSandbox: shipped, data, home, serve };
   const answer: Remote<Places> = { extensionId: 'kernel', ...folders };
   return Object.freeze(answer) as Remote<object> as Remote<T>;
 }

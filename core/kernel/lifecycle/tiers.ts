@@ -40,6 +40,8 @@ export interface ProcessTier {
   construct(version: Version, number: number): Promise<Candidate>;
   /** Holds the settings against the schema of the class; constructs nothing. Rejects with a `Problem`. */
   checkSettings(version: Version, number: number): Promise<void>;
+  /** The JSON Schema of its settings; null: it has none. */
+  settingsSchema(version: Version, number: number): Promise<JsonValue>;
   /** The commands of a command entry, in a process until `end`: the extension is not activated. Rejects with a `Problem`. */
   openEntry(version: Version, entry: string): Promise<{ readonly commands: readonly Command[]; end(): Promise<void> }>;
   /** Whether something holds the code of its processes; null: the settings want nothing to. */
@@ -68,9 +70,7 @@ export interface TierKernel {
 }
 
 /** In this process, or in one of its own. */
-export interface Tiers extends Pick<ProcessTier, 'construct' | 'checkSettings'> {
-  /** The JSON Schema of its settings; null: it has none, or only its own process knows it. */
-  settingsSchema(version: Version, number: number): Promise<JsonValue>;
+export interface Tiers extends Pick<ProcessTier, 'construct' | 'checkSettings' | 'settingsSchema'> {
   /** Throws a `Problem` where this kernel starts no processes. */
   processes(declaration: Declaration): ProcessTier;
 }
@@ -92,7 +92,8 @@ export function createTiers(runtime: Runtime, processes: ProcessTier | undefined
       checkConfig(Class.config, config, declaration.file);
     },
     async settingsSchema(version, number) {
-      return isInProcess(version) ? jsonSchemaOf((await importInProcess(runtime, version.declaration, number)).Class.config) : null;
+      if (!isInProcess(version)) return tiers.processes(version.declaration).settingsSchema(version, number);
+      return jsonSchemaOf((await importInProcess(runtime, version.declaration, number)).Class.config);
     },
   };
   return tiers;

@@ -12,6 +12,7 @@ import { isGuard, loadSettingsEdit, readSettingsFile } from '../../declarations/
 import { didYouMean, slipsOf } from '@pith/plain-text';
 import { callProvider, running } from './handle.ts';
 import { checkKernelChanges, kernelForm, type SettingsForm } from './kernel-settings.ts';
+import { byHandReason } from '../calls/by-hand.ts';
 import { SECRET_USES } from '../calls/surface.ts';
 import { isPlainMap } from '@pith/plain-data';
 import type { ExtensionStatus } from './status.ts';
@@ -234,8 +235,11 @@ async function usesOf(lifecycle: Lifecycle, { id, declaration }: Slot, name: str
 
 type Use = { readonly name: string; readonly use?: NonNullable<Parameters<ExtensionContext['getSecret']>[1]> };
 
-/** Whose words the changes are: a person's, or those of an agent, which a person has only agreed to. */
-type SettingsRequester = 'person' | 'agent';
+/**
+ * Whose words the changes are: a person's who is asked for them, a command line's or a request's, or those of an agent, which a person has
+ * only agreed to.
+ */
+type SettingsRequester = 'person' | 'command' | 'agent';
 
 /** Names in lists called `env` are secrets that the extension may ask for. */
 function namesVariables(key: string, value: JsonValue): boolean {
@@ -264,12 +268,27 @@ async function configure(
     checkPath(slot, dotted, value, { by, isNamedServer: isNamedServer(lifecycle, slot, dotted) });
   const { runtime, tiers } = lifecycle;
   const { declaration } = slot.written;
+  if (by !== 'person') await refuseByHand(lifecycle, slot, changes);
   const config = runtime.rights.configOf(declaration, changes);
   lifecycle.refuseForeignContracts(declaration); // its class is imported for the check
   await runOutside(() => tiers.checkSettings({ declaration, config }, slot.current?.number ?? 1));
   const written = await writeSettings(runtime.places, changes, by);
   return { ...(await reload()), written };
 }
+
+/** Throws `not_allowed` for what the extension's own schema keeps for a person who edits the file. */
+async function refuseByHand({ tiers }: Lifecycle, { id, written, current }: Slot, changes: SettingsChange): Promise<void> {
+  const schema = await runOutside(() => tiers.settingsSchema(written, current?.number ?? 1));
+  for (const [dotted, value] of Object.entries(changes)) {
+    const reason = byHandReason(schema, dotted.split('.').slice(OWN_DEPTH), value);
+    if (reason === null) continue;
+    throw new PithError('not_allowed', `'${dotted}' cannot be set by command for '${id}': it ${reason}`, { cure: BY_HAND });
+  }
+}
+
+/** `extensions.ID` before an extension's own keys. */
+const OWN_DEPTH = 2;
+const BY_HAND = 'write it into pith.yaml by hand';
 
 /** Resolves the written file. */
 async function writeSettings(places: Folders, changes: SettingsChange, by: SettingsRequester): Promise<string> {
@@ -282,7 +301,7 @@ async function writeSettings(places: Folders, changes: SettingsChange, by: Setti
 /** Where a person has no sandbox of their own, their settings count for all their projects. */
 function settingsFile({ sandbox, home = null, isBare = false }: Folders, by: SettingsRequester): string {
   const own = path.join(sandbox, 'pith.yaml');
-  return isBare && home !== null && by === 'person' && !existsSync(own) ? path.join(home, '.pith', 'config.yaml') : own;
+  return isBare && home !== null && by !== 'agent' && !existsSync(own) ? path.join(home, '.pith', 'config.yaml') : own;
 }
 
 /** What is taken out of the sandbox's settings goes on counting where the person's own say it, too: a key would be kept for that address. */
@@ -321,7 +340,7 @@ function checkPath(
   const own = [`extensions.${id}.`, ...(by === 'person' ? offered : [])];
   const rights = [
     ...RIGHTS,
-    ...(by === 'person' ? [] : RIGHTS_BESIDE),
+    ...(by === 'agent' ? RIGHTS_BESIDE : []),
     ...(by === 'agent' && models.length > 0 ? RIGHTS_OF_MODELS : []),
   ].map((key) => `extensions.${id}.${key}`);
   const isGranted = by === 'agent' && offered.some((prefix) => dotted.startsWith(prefix));
@@ -341,5 +360,5 @@ function checkPath(
   )
     return;
   const message = `'${dotted}' cannot be set for '${id}': ${isRight ? 'only a person grants it, by hand' : 'it belongs to something else'}`;
-  throw new PithError('not_allowed', message, { cure: isGranted ? `a person can: pith setup ${id}` : 'write it into pith.yaml by hand' });
+  throw new PithError('not_allowed', message, { cure: isGranted ? `a person can: pith setup ${id}` : BY_HAND });
 }

@@ -15,7 +15,7 @@ const hook = z.strictObject({
 });
 
 /** Hooks by their names. */
-export const config = z.record(z.string(), hook);
+export const config = z.record(z.string(), hook.meta({ by_hand: 'runs a program as you' }));
 
 export type Hook = z.infer<typeof hook> & { readonly name: string };
 

@@ -193,7 +193,6 @@ export class Requests {
     if (bytes === 'too large') return failure(413, 'body_too_large', `the body is longer than ${route.mostBytes ?? MOST_BYTES} bytes`);
     if (bytes === 'late' || bytes === 'gone')
       return failure(408, 'body_late', 'the body did not arrive', { headers: { connection: 'close' } });
-    if (/%00/u.test(search)) return failure(400, 'query_invalid', 'the query has a character U+0000');
     const query = checked(route.query, queryOf(search), 'query');
     if ('status' in query) return query;
     const json = isUpload || route.body === undefined ? { value: undefined } : jsonIn(bytes);
@@ -355,8 +354,29 @@ function queryOf(search: string): Readonly<Record<string, string | readonly stri
   );
 }
 
+/** The path of the first text or name with a NUL, at which texts of a database end; null: there is none. */
+function nulIn(value: unknown): readonly (string | number)[] | null {
+  if (typeof value === 'string') return value.includes('\0') ? [] : null;
+  if (Array.isArray(value)) return firstOf(value.entries());
+  return typeof value === 'object' && value !== null ? firstOf(Object.entries(value)) : null;
+}
+
+function firstOf(entries: Iterable<readonly [string | number, unknown]>): readonly (string | number)[] | null {
+  for (const [name, each] of entries) {
+    if (String(name).includes('\0')) return [String(name).replaceAll('\0', '\u2400')];
+    const below = nulIn(each);
+    if (below !== null) return [name, ...below];
+  }
+  return null;
+}
+
 /** The value as its schema gives it, or the answer that says where it is wrong. */
 function checked(schema: Route['body'], value: unknown, what: 'body' | 'query'): { readonly value: unknown } | RefusedAnswer {
+  const nul = nulIn(value);
+  if (nul !== null) {
+    const message = 'has a character U+0000';
+    return failure(400, `${what}_invalid`, `${[what, ...nul].join('.')}: ${message}`, { problems: [{ path: nul, message }] });
+  }
   if (schema === undefined) return { value };
   const { data, error } = schema.safeParse(value);
   if (error === undefined) return { value: data };

@@ -109,7 +109,8 @@ export const config = z.strictObject({
         if (!NAME.test(name) && !isUnusable(each))
           context.addIssue({ code: 'custom', path: [name], message: 'must have a short name of small letters, digits, _ and -' });
     })
-    .default({}),
+    .default({})
+    .meta({ by_hand: 'starts programs as you, and says who is sent keys' }),
 });
 
 export type Config = z.infer<typeof config>;

@@ -2,9 +2,12 @@ import { z } from 'pith';
 
 const server = z.strictObject({
   /** Address up to and including the version: `http://127.0.0.1:1234/v1`. */
-  base_url: z.url({ protocol: /^https?$/, error: 'must begin with http:// or https://' }).optional(),
+  base_url: z
+    .url({ protocol: /^https?$/, error: 'must begin with http:// or https://' })
+    .optional()
+    .meta({ by_hand: 'says who is sent a key' }),
   /** The environment variable with the key: one that the manifest declares, or any that the settings' `providers` name. */
-  api_key_env: z.string().min(1).optional(),
+  api_key_env: z.string().min(1).optional().meta({ by_hand: 'says who is sent a key' }),
   /** Sent with every request, after the key's header. */
   headers: z.record(z.string(), z.string()).default({}),
 });

@@ -10,7 +10,8 @@ const shell = z.strictObject({
   /** Folders of your home folder that a command can read when it requests `home`, such as `datasets`. */
   home: z
     .array(z.string().regex(/^(?:~\/)?(?!\.{0,2}(?:\/|$))[^\0]+$/u, 'the path of a folder below your home folder, such as datasets'))
-    .default([]),
+    .default([])
+    .meta({ by_hand: 'opens folders of your home to commands' }),
   /** How many file names are checked for possible secrets before a command runs. Folders beyond that are hidden from it. */
   files_checked: z.int().min(100).default(1_000_000),
   /** Ask also about commands that can only read. Without a sandbox they are always asked about. */

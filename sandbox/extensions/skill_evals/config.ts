@@ -16,7 +16,8 @@ export const configSchema = once(() =>
     /** What a run may do without a person, beside what no tool asks about, as `pith chat --allow` takes it: in the files of its own project. */
     allow: z
       .array(z.string().regex(/^[^\s:]+:.+$/u, 'must be as for pith chat --allow'))
-      .default(['edit_file:.', 'write_file:.', 'apply_patch:.']),
+      .default(['edit_file:.', 'write_file:.', 'apply_patch:.'])
+      .meta({ by_hand: 'says what runs without a question' }),
   }),
 );
 

@@ -4,7 +4,7 @@ import { once } from '@pith/promises';
 export const config = once(() =>
   z.strictObject({
     /** Addresses of private networks that `skills update` may fetch from. */
-    private_origins: z.array(z.string().min(1)).default([]),
+    private_origins: z.array(z.string().min(1)).default([]).meta({ by_hand: 'opens addresses that are not public' }),
   }),
 );
 

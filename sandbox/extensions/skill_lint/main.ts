@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { codeOf, type Command, type CommandIO, type CommandProvider, type ExtensionContext } from 'pith';
 import { SkillLibrary, type SkillRecord } from 'pith/skill_registry';
+import { actingUser } from '@pith/command-line';
+import { isInside } from '@pith/safe-files';
 import { diagnosticJson, diagnosticText, lintSkill, type LintResult, skillFilesOf } from '@pith/skill-files';
 
 /** Advises authors of skills. */
@@ -26,12 +28,18 @@ export default class SkillLint implements CommandProvider {
     ];
   }
 
-  private async lint(given: readonly string[], { workingDirectory }: CommandIO): Promise<readonly LintResult[]> {
+  private async lint(given: readonly string[], io: CommandIO): Promise<readonly LintResult[]> {
+    const { workingDirectory } = io;
+    const isElsewhere = actingUser(io).asAdmin !== undefined; // it may know of skills, and of nothing else on this machine
     const { adviseOn } = await import('./advise-on.ts');
     const { skills } = await this.context.use(SkillLibrary).records();
     const files: string[] = given.length === 0 ? skills.map(({ file }) => file) : [];
     const results: LintResult[] = [];
     for (const one of given) {
+      if (isElsewhere) {
+        files.push(...(await this.known(one, workingDirectory, skills)));
+        continue;
+      }
       const skill = existsSync(path.resolve(workingDirectory, one)) ? null : await this.named(one);
       const found = skill === null ? await skillFilesOf(one, workingDirectory) : [skill.file];
       if (found.length === 0) results.push(await lintSkill(one, workingDirectory));
@@ -46,6 +54,13 @@ export default class SkillLint implements CommandProvider {
       ids: new Map(skills.map(({ file, id }) => [file, id])),
     });
     return [...results, ...advised];
+  }
+
+  /** The skill of this name, or those in this folder. Rejects `skill_not_found`, whatever else is there. */
+  private async known(reference: string, directory: string, skills: readonly SkillRecord[]): Promise<readonly string[]> {
+    const folder = path.resolve(directory, reference);
+    const within = skills.filter(({ file }) => isInside(file, folder)).map(({ file }) => file);
+    return within.length > 0 ? within : [(await this.context.use(SkillLibrary).named(reference)).file];
   }
 
   private async named(reference: string): Promise<SkillRecord | null> {

@@ -14,7 +14,7 @@ export const config = once(() =>
     /** The agent that reads each proposal first: it recommends or rejects. */
     reviewer: z.string().min(1).optional(),
     /** Whether it may approve too. Never what was written after text from outside. */
-    reviewer_may_approve: z.boolean().default(false),
+    reviewer_may_approve: z.boolean().default(false).meta({ by_hand: 'says what of skills is taken without a question' }),
   }),
 );
 

@@ -17,19 +17,25 @@ export const configSchema = once(() => {
     /** Ids of skills that are off by default and wanted. Changes nothing else. */
     enable: names.meta({ safeguard: true }),
     /** Folders beside the default ones; `{ replace: […] }` takes the place of all of them. */
-    sources: z.union([z.array(source), z.strictObject({ replace: z.array(source) })]).default([]),
+    sources: z
+      .union([z.array(source), z.strictObject({ replace: z.array(source) })])
+      .default([])
+      .meta({ by_hand: 'says which folders skills come from' }),
     /** One more source. */
-    skills_path: z.string().min(1).nullable().default(null),
+    skills_path: z.string().min(1).nullable().default(null).meta({ by_hand: 'says which folders skills come from' }),
     /** What of a source that a person trusts is asked again: every change, or that of links, scripts and toolsets. */
-    trust: z.enum(['ask', 'auto']).default('auto'),
+    trust: z.enum(['ask', 'auto']).default('auto').meta({ by_hand: 'says what of skills is taken without a question' }),
     /** What becomes of a new skill that an agent writes: refused, a draft until a person accepts it, or accepted where it is text only and gains by its own cases. */
-    new_skills: z.enum(['never', 'ask', 'auto']).default('ask').meta({ safeguard: true, narrowest: 'never' }),
+    new_skills: z
+      .enum(['never', 'ask', 'auto'])
+      .default('ask')
+      .meta({ safeguard: true, narrowest: 'never', by_hand: 'says what of skills is taken without a question' }),
     /** Seconds between rescans; 0 switches them off. */
     poll_seconds: z.number().min(0).default(5),
     /** So many skills get a history in the background; others get one when they are first loaded, changed by a command, or asked for. */
     history_skills: z.int().min(0).default(500),
     /** Folders outside a source to which its links may lead. */
-    trusted_links: names,
+    trusted_links: names.meta({ by_hand: 'opens folders to links of skills' }),
     /** The extension whose ranker finds skills; null: words shared with ids, names and tags decide. */
     ranker: z.string().min(1).nullable().default(DEFAULT_RANKER),
   });

@@ -15,10 +15,13 @@ export const configSchema = once(() =>
         max_args: z.int().min(0).default(100),
         max_arg_bytes: z.int().min(0).default(4096),
         /** `none`: a person wants scripts run as themselves. */
-        sandbox: z.enum(['bubblewrap', 'none']).default('bubblewrap'),
-        approval: z.enum(['ask', 'never']).default('ask'),
+        sandbox: z.enum(['bubblewrap', 'none']).default('bubblewrap').meta({ by_hand: 'says what confines scripts of skills' }),
+        approval: z.enum(['ask', 'never']).default('ask').meta({ by_hand: 'says whether scripts of skills run without a question' }),
         /** Names of the environment that scripts may have, where their skill asks for them. */
-        env: z.array(z.string().regex(ENVIRONMENT_NAME, 'must be a name of letters, digits and _')).default([]),
+        env: z
+          .array(z.string().regex(ENVIRONMENT_NAME, 'must be a name of letters, digits and _'))
+          .default([])
+          .meta({ by_hand: 'says which variables scripts of skills get' }),
       })
       .prefault({}),
   }),

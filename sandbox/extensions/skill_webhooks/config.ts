@@ -12,7 +12,10 @@ export function configSchema() {
     /** The prefix of printed addresses, such as https://hooks.example.org. */
     public_url: z.string().default(''),
     /** Addresses outside of the public internet to which results may be sent: http://localhost:3000. */
-    private_origins: z.array(z.url({ protocol: /^https?$/ })).default([]),
+    private_origins: z
+      .array(z.url({ protocol: /^https?$/ }))
+      .default([])
+      .meta({ by_hand: 'opens addresses that are not public' }),
   });
 }
 

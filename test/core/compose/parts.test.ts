@@ -89,6 +89,7 @@ it('A9 another process tier is registered over its token, and extensions outside
     useValue: () => ({
       construct: refuse,
       checkSettings: refuse,
+      settingsSchema: refuse,
       openEntry: refuse,
       confinement: async () => null,
     }),

@@ -172,7 +172,7 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     const guarded = ['AGENTS.md', 'CLAUDE.md', 'src/CLAUDE.md', 'package.json', '.env', '.envrc', '.mcp.json', '.vscode/tasks.json'];
     const command = `cat .env; mkdir -p .vscode; for f in ${guarded.join(' ')}; do echo bad > $f; rm -f $f; mv other $f; done; echo done > free.txt`;
     const said = out(await ada.call('shell', { command }));
-    expect(said).not.toContain('A_KEY');
+    expect(said).not.toMatch(/A_KEY|start by themselves/u);
     expect(project.read('free.txt')).toBe('done\n');
     expect(project.read('AGENTS.md')).toBe('Be nice\n');
     expect(project.read('src/CLAUDE.md')).toBe('here\n');

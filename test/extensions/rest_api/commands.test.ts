@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -108,6 +108,38 @@ describe('routes that commands answer', () => {
     const again = await api.post('/api/skills', token, { id: 'letters' });
     expect(again).toMatchObject({ status: 422, json: { error: { code: 'skill_exists' } } });
     expect(again.text).not.toContain(api.pith.sandbox);
+  });
+
+  it('W31 W3 advice is given about known skills only, and says nothing else of the machine', async () => {
+    const api = await apiKernel([], { only: [...WITH_COMMANDS, 'skill_lint'], files: { 'skills/letters/SKILL.md': SKILL } });
+    mkdirSync(path.join(api.pith.sandbox, 'notes'));
+    writeFileSync(path.join(api.pith.sandbox, 'notes/SKILL.md'), '---\nname: notes\n---\n');
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    const lint = (skill: string) => api.request(`/api/all-skills/lint?skill=${encodeURIComponent(skill)}`, { token });
+    expect((await lint('letters')).json).toMatchObject([{ path: expect.stringContaining('letters') }]);
+    for (const one of ['../../../etc/passwd', '/etc', 'notes', '/nowhere', `${api.pith.sandbox}/notes`]) {
+      const { status, text } = await lint(one);
+      expect([one, status]).toEqual([one, 404]);
+      expect(text).toContain('skill_not_found');
+      expect(text).not.toContain(api.pith.sandbox);
+    }
+  });
+
+  it('W21 a NUL is refused in whatever field or name it is, which is named', async () => {
+    const api = await withCommands();
+    const token = await api.token({ userId: 'ann' });
+    const thread = await api.thread(token);
+    for (const [place, json, path] of [
+      [`threads/${thread}/messages`, { text: 'hi', key: 'a\0' }, ['key']],
+      ['tasks', { goal: ['x'], after: ['b', 'a\0b'] }, ['after', 1]],
+      ['tasks', { goal: ['x'], 'a\0': 1 }, ['a\u2400']],
+    ] as const) {
+      const { status, json: answer } = await api.request(`/api/${place}`, { method: 'POST', token, json });
+      expect([status, answer]).toMatchObject([
+        400,
+        { error: { code: 'body_invalid', problems: [{ path, message: 'has a character U+0000' }] } },
+      ]);
+    }
   });
 
   it('W21 W31 refuse empty names, characters that no command line has, and cursors of no list', async () => {

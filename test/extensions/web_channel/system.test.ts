@@ -14,6 +14,7 @@ export default class {
     mode: z.enum(['slow', 'fast']).default('slow').describe('How.'),
     strict: z.boolean().default(false).describe('Whether it is strict.'),
     places: z.array(z.string()).default([]).describe('Where.'),
+    told: z.string().default('ann').describe('Who is told.').meta({ by_hand: 'says who is sent a key' }),
     retry: z.strictObject({ pause: z.number().optional().describe('How long.') }).default({}),
   });
   constructor(context) { context.logger.warn('limits are set', { most: context.config.most }); }
@@ -89,6 +90,8 @@ describePage('system', () => {
     await most.waitFor();
     expect([await most.inputValue(), await page.getByLabel('retry.pause').getAttribute('placeholder')]).toEqual(['4', '']);
     expect(await page.getByText(/Set in .*pith\.yaml:5\./u).count()).toBe(1);
+    await page.getByText('Who is told. It says who is sent a key: write it into pith.yaml by hand.').waitFor();
+    expect([await page.getByLabel('told').textContent(), await page.getByRole('textbox', { name: 'told' }).count()]).toEqual(['ann', 0]);
     expect(await violations(page)).toEqual([]);
     const save = page.getByRole('button', { name: 'Save' });
     await most.evaluate((box) => box.removeAttribute('max')); // the server checks, whatever the browser lets pass

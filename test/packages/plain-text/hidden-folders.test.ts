@@ -2,7 +2,8 @@ import { hiddenFolders } from '@pith/plain-text';
 import { expect, it } from 'vitest';
 
 it('W3 W31 folders are shown by their names, the inner ones first, in texts, keys and lists, and others stay', () => {
-  const hidden = hiddenFolders({ home: '/places/ann', project: '/places/ann/a.b', sandbox: '/', shippedSandbox: '/opt/pith/sandbox' });
+  const places = { home: '/places/ann', project: '/places/ann/a.b', sandbox: '/', shippedSandbox: '/opt/pith/sandbox', data: '/var/pith' };
+  const hidden = hiddenFolders(places);
   expect(hidden('in /places/ann/a.b/x and /places/ann: not /places/anna, /places/ann/aXb or /places/ann-1')).toBe(
     'in project/x and home: not /places/anna, home/aXb or /places/ann-1',
   );
@@ -11,5 +12,6 @@ it('W3 W31 folders are shown by their names, the inner ones first, in texts, key
     'https://x.org/places/ann/x, file://home/x, /mnt/places/ann',
   );
   expect(hidden('at /opt/pith/sandbox/skills, /opt/pith/core')).toBe('at shipped sandbox/skills, Pith itself/core');
+  expect(hidden('database /var/pith/pith.db: the disk is full')).toBe('database data/pith.db: the disk is full');
   expect(hidden('It is in /places/ann.')).toBe('It is in home.');
 });

@@ -4,7 +4,13 @@ import { printableLine, someOf } from '@pith/plain-text';
 import { oncePromised, untilAborted, within } from '@pith/promises';
 import type { ReadOnlyCommand } from '@pith/command-line';
 import { FileRefused, isInside, stateFolder } from '@pith/safe-files';
-import { createConfinedPrograms, type ConfinedOutcome, type ConfinedProgram, type ConfinedPrograms } from '@pith/supervised-process';
+import {
+  type CoveredPath,
+  createConfinedPrograms,
+  type ConfinedOutcome,
+  type ConfinedProgram,
+  type ConfinedPrograms,
+} from '@pith/supervised-process';
 import { messageOf, PithError, type Diagnostic, type ExtensionContext, type TurnInfo } from 'pith';
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
@@ -118,8 +124,22 @@ export class CommandRuns {
     shown: (text: string) => void,
     signal: AbortSignal,
   ): Promise<ConfinedOutcome & { readonly output: string; readonly left: readonly string[]; readonly leftBefore: readonly string[] }> {
+    if (wanted.mayChangePith || wanted.readOnlyCommand !== null) return this.#run(wanted, [], shown, signal);
+    try {
+      return await this.#run(wanted, await this.#held.begin(signal), shown, signal);
+    } finally {
+      this.#held.end();
+    }
+  }
+
+  async #run(
+    wanted: ShellCommand,
+    held: readonly CoveredPath[],
+    shown: (text: string) => void,
+    signal: AbortSignal,
+  ): ReturnType<CommandRuns['run']> {
     const { project, context } = this;
-    const { command, access, sandboxed, readOnlyCommand, mayChangePith } = wanted;
+    const { command, access, sandboxed, readOnlyCommand } = wanted;
     const home = project.home ?? '/nonexistent';
     if (sandboxed && isInside(home, project.root))
       throw new FileRefused(
@@ -168,11 +188,9 @@ export class CommandRuns {
     const finish = oncePromised(async () => {
       ended.abort();
       await looking;
-      if (!mayChangePith) this.#held.end();
       await report(await this.#watch.end(command));
     });
     try {
-      const held = mayChangePith ? [] : await this.#held.begin(signal);
       const outcome = await this.#confined(
         wanted,
         {

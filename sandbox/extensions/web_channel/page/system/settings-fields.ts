@@ -8,6 +8,8 @@ interface Schema {
   readonly maximum?: number;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly items?: Schema;
+  /** Why only a person who edits the file sets it. */
+  readonly by_hand?: string;
 }
 
 /** What `GET /api/settings` answers. */
@@ -29,6 +31,8 @@ export interface Field {
   readonly value: unknown;
   /** The file and line, variable or flag; null: it has its default. */
   readonly where: string | null;
+  /** Why only a person who edits the file sets it, as the end of a sentence; null: it is set here. */
+  readonly byHand: string | null;
   readonly bounds: { readonly min?: number; readonly max?: number; readonly step?: 1 | 'any' };
 }
 
@@ -47,7 +51,7 @@ export function fieldsOf({ schema, values, set }: SettingsForm, above: string): 
 }
 
 function fieldOf(key: string, schema: Schema, { value, where }: Pick<Field, 'value' | 'where'>): Field {
-  const { type, description = '', default: fallback, enum: choices = [], minimum, maximum, items } = schema;
+  const { type, description = '', default: fallback, enum: choices = [], minimum, maximum, items, by_hand: byHand = null } = schema;
   const isNumber = type === 'integer' || type === 'number';
   const isList = type === 'array' && items?.type === 'string';
   const plain = type === 'string' || (type === undefined && typeof value === 'string') ? 'text' : 'json';
@@ -57,7 +61,17 @@ function fieldOf(key: string, schema: Schema, { value, where }: Pick<Field, 'val
     ...(maximum === undefined || maximum > Number.MAX_SAFE_INTEGER - 1 ? {} : { max: maximum }),
     step: type === 'integer' ? (1 as const) : ('any' as const),
   };
-  return { key, kind, choices: choices.map(String), description, fallback, value: where === null ? undefined : value, where, bounds };
+  return {
+    key,
+    kind,
+    choices: choices.map(String),
+    description,
+    fallback,
+    value: where === null ? undefined : value,
+    where,
+    byHand,
+    bounds,
+  };
 }
 
 /** What its box shows; empty: nothing is set. */

@@ -95,11 +95,12 @@ interface FieldProps {
 }
 
 function FieldView({ field, text, problem, set }: FieldProps): VNode {
-  const { key, description, where } = field;
+  const { key, description, where, byHand } = field;
   const about = (
     <>
       {description}
       {where !== null && ` Set in ${where}.`}
+      {byHand !== null && ` It ${byHand}: write it into pith.yaml by hand.`}
     </>
   );
   return (
@@ -114,8 +115,9 @@ interface BoxProps extends Omit<FieldProps, 'problem'> {
 }
 
 function Box({ field, text, set, shared }: BoxProps): VNode {
-  const { kind, choices, fallback, bounds } = field;
+  const { kind, choices, fallback, byHand, bounds } = field;
   const preset = textOf(field, fallback);
+  if (byHand !== null) return <output {...shared}>{text === '' ? preset : text}</output>;
   const change = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }): void => set(currentTarget.value);
   if (kind === 'switch' || kind === 'choice')
     return (
