@@ -180,7 +180,7 @@ export class Conversation {
         const { thread, messages, older, live, end } = opened;
         batch(() => {
           [this.thread.value, this.tag.value] = [thread, tag];
-          if (this.error.value?.status === 0) this.error.value = null; // it answers again
+          if (this.error.value?.isUnreached) this.error.value = null; // it answers again
           if (last === undefined) this.hasOlder.value = older;
           this.chunks.value = appended(
             this.chunks.value,
@@ -192,7 +192,7 @@ export class Conversation {
         });
         if (last !== undefined && messages.length === limit) this.#isStale = true;
       } catch (error) {
-        if (error instanceof ApiError) this.error.value = error;
+        if (error instanceof ApiError && (!error.isUnreached || this.thread.value === null)) this.error.value = error;
       }
     }
   }
