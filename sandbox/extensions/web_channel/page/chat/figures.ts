@@ -13,6 +13,7 @@ interface Usage {
 
 interface Head {
   readonly id: string;
+  readonly state: string;
   readonly began: number;
   readonly ended: number | null;
   readonly inputTokens: number;

@@ -42,16 +42,20 @@ export function Messages({ messages, next, ...shown }: MessagesProps): VNode {
   );
 }
 
-function isLastOfTurn({ role, turnId, calls }: Message, next: Message | null): boolean {
+/** Whether the line of its turn stands below it. */
+export function isLastOfTurn({ role, turnId, calls }: Message, next: Message | null): boolean {
   return role === 'assistant' && (next === null ? calls.length === 0 : next.turnId !== turnId);
 }
 
-/** What a turn used, once it has ended. Its place is there before. */
+/** Whether a turn was stopped, and what it used, once it has ended. Its place is there before. */
 function TurnLine({ turnId, figures }: { readonly turnId: string; readonly figures: Figures }): VNode {
   const turn = figures.turns.value.get(turnId);
   const isKnown = turn !== undefined && turn.ended !== null;
-  const text = isKnown ? `${short(turn.inputTokens + turn.outputTokens)} tokens · ${lengthOf((turn.ended ?? 0) - turn.began)}` : '\u00a0';
-  return <p class="turn muted">{text}</p>;
+  const parts = [
+    ...(turn?.state === 'aborted' ? ['stopped'] : []),
+    ...(isKnown ? [`${short(turn.inputTokens + turn.outputTokens)} tokens`, lengthOf((turn.ended ?? 0) - turn.began)] : []),
+  ];
+  return <p class="turn muted">{parts.join(' · ') || '\u00a0'}</p>;
 }
 
 interface MessageProps extends ConversationProps {
