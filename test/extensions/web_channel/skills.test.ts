@@ -338,11 +338,14 @@ describePage('proposals on the page', () => {
     await page.getByRole('link', { name: 'Skills', exact: true }).click();
     await page.getByRole('link', { name: 'Proposals (1)' }).click();
     await page.getByRole('link', { name: 'poems' }).press('Enter');
-    await page.getByLabel('Why it is rejected').fill('no, you may not');
-    await page.keyboard.press('Tab');
+    await page.getByPlaceholder('Enter rejects').waitFor();
     await page.keyboard.press('n');
+    await page.keyboard.type('no, you may not');
+    expect(await page.getByLabel('Why it is rejected').inputValue()).toBe('no, you may not');
+    await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Proposals', exact: true }).waitFor(); // it goes there by itself
     await page.getByText('rejected', { exact: true }).waitFor();
+    await page.getByRole('status').getByText('Rejected: the change to poems').waitFor();
     await page.getByRole('link', { name: 'poems' }).click();
     await page.getByRole('heading', { name: 'Why it was rejected' }).waitFor();
     await page.getByText('no, you may not').waitFor();

@@ -76,6 +76,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
   const choice = useSignal(choices.get(id) ?? NO_CHOICE);
   const figures = useFigures(conversation);
   const isContextOpen = useSignal(false);
+  const contextButton = useRef<HTMLButtonElement>(null);
   const { chunks, error, thread, isBusy } = conversation;
   const send = async (message: { readonly text: string }): Promise<void> => {
     await conversation.send({ ...chosen(choice.value), ...message });
@@ -110,10 +111,18 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
     );
   return (
     <main class="conversation">
-      <header class="row">
+      <header
+        class="row"
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' || !isContextOpen.value) return;
+          isContextOpen.value = false;
+          contextButton.current?.focus();
+        }}
+      >
         <h1>{thread.value?.title || 'Conversation'}</h1>
         {chunks.value.length > 0 && (
           <button
+            ref={contextButton}
             type="button"
             class="quiet"
             aria-expanded={isContextOpen.value}
@@ -124,7 +133,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
         )}
         {thread.value !== null && chunks.value.length > 0 && <ThreadActions thread={thread.value} tag={conversation.tag.value} />}
         <About conversation={conversation} figures={figures} />
-        {isContextOpen.value && <ContextView threadId={id} />}
+        {isContextOpen.value && <ContextView conversation={conversation} />}
       </header>
       <Scrolled conversation={conversation} figures={figures} onEdit={(message) => void edit(message)}>
         <Current conversation={conversation} />

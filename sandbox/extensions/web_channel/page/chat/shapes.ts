@@ -29,6 +29,8 @@ export interface Result {
   readonly id: string;
   readonly name: string;
   readonly ok: boolean;
+  /** What the tool says of it in a line. */
+  readonly title: string | null;
   readonly output: unknown;
 }
 

@@ -129,8 +129,8 @@ function callOf({ id = '', name = '', input }: TurnEvent, events: readonly TurnE
   const result =
     ended === undefined
       ? null
-      : { id, name, ok: ended.ok === true, output: ended.output ?? (ended.error === undefined ? null : { error: ended.error }) };
-  return { id, name, input, result, line: ended?.line ?? ended?.title ?? (output === '' ? undefined : output) };
+      : { id, name, ok: ended.ok === true, title: ended.title ?? null, output: ended.output ?? (ended.error === undefined ? null : { error: ended.error }) };
+  return { id, name, input, result, line: ended?.line ?? (output === '' ? undefined : output) };
 }
 
 const SKILL_TOOLS = ['read_skill', 'skill', 'run_skill'];
@@ -154,7 +154,7 @@ function CallView({ call: { id, name, input, result, line }, times }: CallProps)
       <summary>
         <span aria-hidden="true">{MARKS[state]}</span> {skill === null ? <code>{name}</code> : <SkillChip skill={skill} result={result} />}{' '}
         {(state === 'failed' || state === 'refused') && <span>{state} </span>}
-        <span class="muted">{line?.split('\n')[0] ?? (skill === null ? briefly(input) : '')}</span>
+        <span class="muted">{result?.title ?? line?.split('\n')[0] ?? (skill === null ? briefly(input) : '')}</span>
       </summary>
       <Arguments input={input} />
       {result === null ? line !== undefined && <CodeBlock code={line} language="" /> : <Output value={result.output} />}
