@@ -70,7 +70,10 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     gatherContext(serving, info, signal),
   ]);
   const fitting = fittingDocuments(context.documents, model.contextWindow);
-  const systemParts = [...instructions, ...context.system.map(({ extensionId, text: part }) => ({ name: extensionId, extensionId, text: part }))];
+  const systemParts = [
+    ...instructions,
+    ...context.system.map(({ extensionId, text: part }) => ({ name: extensionId, extensionId, text: part })),
+  ];
   const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
   return {
     spec,

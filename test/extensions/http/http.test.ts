@@ -214,7 +214,9 @@ describe('the listener of pith serve', () => {
     expect(await request('/echo')).toMatchObject({
       status: 503,
       headers: { 'retry-after': '2' },
-      json: { error: { code: 'stopped', message: expect.stringContaining("'echo' does not answer now"), cure: { text: 'ask again in a moment' } } },
+      json: {
+        error: { code: 'stopped', message: expect.stringContaining("'echo' does not answer now"), cure: { text: 'ask again in a moment' } },
+      },
     });
     expect((await request('/nothing')).status).toBe(404);
     letGo();

@@ -85,7 +85,10 @@ describe('messages that wait', () => {
       waiting: Array.from({ length: 10 }, (_, count) => ({ key: `k${count}`, text: `more ${count}` })),
     });
     const takeBack = () => api.request(`${path}/waiting/k3`, { method: 'DELETE', token });
-    expect([await takeBack(), await takeBack()]).toMatchObject([{ status: 200, json: { text: 'more 3', attachments: [] } }, { status: 404 }]);
+    expect([await takeBack(), await takeBack()]).toMatchObject([
+      { status: 200, json: { text: 'more 3', attachments: [] } },
+      { status: 404 },
+    ]);
     expect(await (await say('one more', 'k10')).next()).toMatchObject({ data: { state: 'queued' } });
     expect(JSON.stringify(await waiting())).not.toContain('more 3');
   });

@@ -165,7 +165,9 @@ describePage('the connection of the page', () => {
     await say(page, 'Go');
     await page.getByText('Half an').waitFor();
     const message = page.getByRole('textbox', { name: 'Message' });
-    await page.getByLabel('Attach').setInputFiles([{ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Remember the milk') }]);
+    await page
+      .getByLabel('Attach')
+      .setInputFiles([{ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Remember the milk') }]);
     await page.getByRole('button', { name: 'Leave out notes.txt' }).waitFor();
     for (const text of ['And then', 'Or this']) {
       await say(page, text);

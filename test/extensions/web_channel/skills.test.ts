@@ -205,7 +205,16 @@ describePage('trust and installation on the page', () => {
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.getByText('The scan found something serious: SKILL.md').waitFor();
+    await dialog.getByRole('heading', { name: 'Install this?' }).waitFor();
+    expect(await dialog.locator('.bad').allTextContents()).toEqual([expect.stringMatching(/^SKILL\.md:\d+: /u)]);
+    expect(await dialog.locator('button.main').allTextContents()).toEqual(['No']);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('status').getByText('Nothing was installed').waitFor();
+    await page.getByRole('button', { name: 'Look at them' }).click();
+    await dialog.locator('.bad').waitFor();
     await page.getByRole('button', { name: 'Yes' }).press('Enter');
+    await page.getByRole('status').getByText('Installed songs').waitFor();
     await page.getByRole('link', { name: 'songs' }).waitFor();
     await openSkill(page, 'songs');
     await page.getByRole('button', { name: 'Remove' }).press('Enter');

@@ -204,7 +204,9 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
           </button>
         </p>
       )}
-      {live.value === null && end.value !== null && <Unanswered end={end.value} isAnswered={last !== undefined && isLastOfTurn(last, null)} />}
+      {live.value === null && end.value !== null && (
+        <Unanswered end={end.value} isAnswered={last !== undefined && isLastOfTurn(last, null)} />
+      )}
       <Awaited of={{ value: thread.value, error: error.value }} />
     </>
   );

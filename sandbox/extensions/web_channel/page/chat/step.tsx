@@ -129,7 +129,13 @@ function callOf({ id = '', name = '', input }: TurnEvent, events: readonly TurnE
   const result =
     ended === undefined
       ? null
-      : { id, name, ok: ended.ok === true, title: ended.title ?? null, output: ended.output ?? (ended.error === undefined ? null : { error: ended.error }) };
+      : {
+          id,
+          name,
+          ok: ended.ok === true,
+          title: ended.title ?? null,
+          output: ended.output ?? (ended.error === undefined ? null : { error: ended.error }),
+        };
   return { id, name, input, result, line: ended?.line ?? (output === '' ? undefined : output) };
 }
 

@@ -5,10 +5,11 @@ import { change } from '../parts/confirm.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { said } from '../parts/said.tsx';
 import { skillTokens } from '../parts/tokens.ts';
 import { followLink, goTo } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
-import { changesProposals, decided, isWaiting, linesText, type ProposalReview, type ProposalWarnings } from './proposal.ts';
+import { changesProposals, isWaiting, linesText, type ProposalReview, type ProposalWarnings } from './proposal.ts';
 
 /** One proposal: why, what it changes side by side, what was measured, and the decision. */
 export function ProposalPage({ id }: { readonly id: string }): VNode {
@@ -174,7 +175,7 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
     let isDone = false;
     await attempt(async () => (isDone = (await change('POST', `${path}/${what}`, body)) !== null));
     if (!isDone) return again();
-    decided.value = `${what === 'approve' ? 'Approved' : 'Rejected'}: the change to ${review.skill ?? review.id}`;
+    said.value = `${what === 'approve' ? 'Approved' : 'Rejected'}: the change to ${review.skill ?? review.id}`;
     goTo('/skills/proposals');
   };
   const approve = (): void => void decide('approve', { digest: review.digest, ...(isWorse ? { despite_evals: true } : {}) });

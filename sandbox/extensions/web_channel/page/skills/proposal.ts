@@ -1,4 +1,3 @@
-import { signal } from '@preact/signals';
 import type { ServerEvent } from '../server/events.ts';
 import { concerns } from '../server/loaded.ts';
 import { changesSkills } from './skill.ts';
@@ -78,9 +77,6 @@ export const changesProposals = (id?: string): ((event: ServerEvent) => boolean)
   const changes = concerns('proposal', id);
   return (event) => changes(event) || changesSkills(event);
 };
-
-/** What was decided last, for the list to which the page goes then. */
-export const decided = signal('');
 
 export const isWaiting = ({ status }: Pick<ProposalEntry, 'status'>): boolean => status === 'open' || status === 'stale';
 

@@ -1,11 +1,11 @@
 import type { VNode } from 'preact';
-import { useEffect } from 'preact/hooks';
 import { address, followLink, parts } from '../router.ts';
 import { Awaited } from '../parts/awaited.tsx';
+import { Said } from '../parts/said.tsx';
 import { visible } from '../parts/visible.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { ProposalPage } from './proposal-page.tsx';
-import { changesProposals, changeText, decided, isWaiting, type ProposalEntry } from './proposal.ts';
+import { changesProposals, changeText, isWaiting, type ProposalEntry } from './proposal.ts';
 
 /** Changes of skills that agents propose, and one of them side by side with what it changes. */
 export function Proposals(): VNode {
@@ -15,7 +15,6 @@ export function Proposals(): VNode {
 
 function ProposalList(): VNode {
   const [entries] = useLoaded<readonly ProposalEntry[]>('/api/proposals?all=true', changesProposals());
-  useEffect(() => () => void (decided.value = ''), []);
   const list = (entries.value.value ?? []).toSorted((one, other) => Number(isWaiting(other)) - Number(isWaiting(one)));
   return (
     <main class="view">
@@ -25,7 +24,7 @@ function ProposalList(): VNode {
         </a>
       </p>
       <h1>Proposals</h1>
-      <p role="status">{decided}</p>
+      <Said />
       <Awaited of={entries.value} />
       {entries.value.value?.length === 0 && <p class="muted">Nothing was proposed.</p>}
       <ul class="cards">
