@@ -195,7 +195,8 @@ export function hostOptionsOf({ options, index, settings }: SandboxReading) {
 /** Where a person agrees to it meanwhile, it is used from then on. */
 function agreedEnvironment(file: string, trust: Trust): EnvironmentFile {
   const opened = openEnvironmentFile(file);
-  return { get: (name) => (trust.projectFiles.includes(file) ? opened.get(name) : null) };
+  const isAgreed = () => trust.projectFiles.includes(file);
+  return { get: (name) => (isAgreed() ? opened.get(name) : null), version: () => (isAgreed() ? opened.version() : '') };
 }
 
 /** What the folders declare, with what else is `given`, and the settings of each extension. */

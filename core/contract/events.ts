@@ -22,6 +22,8 @@ interface DurableTopicMap {
   /** Shown to people through channels. `agents`: the path of agents, root first. */
   'approval.requested': FromPerson & { readonly approvalId: string; readonly tool: string; readonly agents: readonly string[] };
   'approval.answered': { readonly v: 1; readonly approvalId: string; readonly threadId: string; readonly answer: string };
+  /** A conversation was deleted: whoever keeps something of it deletes that, too. Not of those in a store of a program. */
+  'thread.removed': { readonly v: 1; readonly threadId: string };
   /** Shown to people through channels; `target`: one of a channel's kinds, a thread, or null for all. `about`: a `task`, `run`, `extension`, … */
   notify: { readonly v: 1; readonly about?: Readonly<Record<'kind' | 'id', string>> } & Readonly<
     Record<'text' | 'kind', string> & Record<'target' | 'threadId' | 'userId', string | null>
@@ -78,7 +80,7 @@ export const TopicMap: Readonly<Record<keyof TopicMap, Publisher>> = {
   ...publishedBy('kernel', false, ['extension.activated', 'extension.failed', 'extension.reloaded', 'extension.stopped']),
   ...publishedBy('kernel', false, ['problem.found', 'agent.changed', 'turn.started', 'turn.ended', 'tool.called', 'thread.compacted']),
   ...publishedBy('itself', false, ['provider.changed', 'tool.progressed', 'service.ready', 'service.refused', 'channel.opened']),
-  ...publishedBy('kernel', true, ['user.message', 'approval.requested', 'approval.answered']),
+  ...publishedBy('kernel', true, ['user.message', 'approval.requested', 'approval.answered', 'thread.removed']),
   ...publishedBy('declared', true, ['schedule.due', 'notify']),
 };
 

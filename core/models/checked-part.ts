@@ -18,7 +18,8 @@ export function checkedPart(part: unknown): ModelPart {
   const sent: Sent = part;
   switch (sent.type) {
     case 'text-delta':
-    case 'reasoning-delta': {
+    case 'reasoning-delta':
+    case 'tool-input-delta': {
       const { delta = '' } = sent;
       if (typeof delta !== 'string') throw wrong(`a ${sent.type} whose delta is not a text`);
       return { ...sent, delta } as ModelPart;

@@ -55,7 +55,7 @@ function explain(code: number | null, message: string): { readonly why: string; 
   switch (code) {
     case BUSY:
     case LOCKED:
-      return { why: 'another process is writing to it', cure: 'try again; if it lasts, end the other pith process' };
+      return { why: 'another process is writing to it', cure: 'try again; if it lasts, end the other process of Pith' };
     case 8:
       return { why: `it is read-only (${message})`, cure: 'make the file and its folder writable' };
     case 10:

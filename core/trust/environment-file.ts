@@ -6,6 +6,8 @@ import { stateFolder } from '@pith/safe-files';
 export interface EnvironmentFile {
   /** null when the variable is absent or empty, or is a server's address: a project's file never decides where a secret goes. */
   get(name: string): string | null;
+  /** Another one after each change of the file. */
+  version(): string;
 }
 
 const MOST_BYTES = 64 * 1024;
@@ -25,6 +27,13 @@ export function openEnvironmentFile(file: string): EnvironmentFile {
     }
   };
   return {
+    version() {
+      try {
+        return folder.stamp(name);
+      } catch {
+        return ''; // it cannot be read safely, so nothing is read from it
+      }
+    },
     get(asked) {
       const value = values().get(asked) ?? '';
       return value === '' || isAddress(asked, value) ? null : value;

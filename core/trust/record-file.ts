@@ -12,6 +12,8 @@ export interface RecordFile<T> {
   readonly file: string | null;
   /** The current record; `nothing` while the file cannot be read. */
   read(): T;
+  /** Another one after each change of the file. */
+  version(): string;
   /** Why the file cannot be read; null when it can, or is absent. */
   problem(): string | null;
   /** Changes the record under a lock; durable when it returns. Throws where the file is unreadable, and leaves it alone. */
@@ -42,7 +44,7 @@ export function openRecordFile<T extends object>(
   folder: StateFolder | null,
   { name, nothing, parse, format = (record) => record, failure = FAILURE }: RecordFileOptions<T>,
 ): RecordFile<T> {
-  if (folder === null) return { file: null, read: () => nothing, problem: () => null, change: refuse };
+  if (folder === null) return { file: null, read: () => nothing, version: () => '', problem: () => null, change: refuse };
   const file = path.join(folder.path, name);
   let known: { readonly stamp: string; readonly record: T; readonly problem: string | null } | null = null;
   const look = () => {
@@ -60,6 +62,7 @@ export function openRecordFile<T extends object>(
   return {
     file,
     read: () => look().record,
+    version: () => look().stamp,
     problem: () => look().problem,
     change(change) {
       try {

@@ -67,10 +67,13 @@ const SHORTEST = 6;
 /** Proxy variables: only a password in the value is a secret. */
 const PROXY = /^(?:HTTPS?|ALL|NO)_PROXY$/;
 
+/** A source without a version never changes. */
+type Versioned<Source extends { get(name: string): unknown; version(): string }> = Pick<Source, 'get'> & Partial<Pick<Source, 'version'>>;
+
 export function createSecrets(
   env: Readonly<Record<string, string | undefined>>,
-  stored?: Pick<SecretsFile, 'get'>,
-  project?: EnvironmentFile,
+  stored?: Versioned<SecretsFile>,
+  project?: Versioned<EnvironmentFile>,
 ): Secrets {
   const declared = new Set<string>();
   /** The texts to hide with their secrets' names. Longest first, since one may begin with another. A replaced value stays. */
@@ -86,6 +89,17 @@ export function createSecrets(
     if (inEnv(name)) return 'the environment';
     if (keptOf(name).some(({ value }) => value !== '')) return '~/.pith/secrets.json, where pith setup keeps it';
     return inProject(name) === null ? null : "the project's .env";
+  };
+  const versions = (): string => `${stored?.version?.() ?? ''}\n${project?.version?.() ?? ''}`;
+  let collected = versions();
+  /** The texts to hide, with what a source has been given since. */
+  const current = (): typeof forms => {
+    const now = versions();
+    if (now !== collected) {
+      collected = now;
+      secrets.declare(declared);
+    }
+    return forms;
   };
   const secrets: Secrets = {
     get(name, asker) {
@@ -129,21 +143,21 @@ export function createSecrets(
     },
     redact(text) {
       let clean = text;
-      for (const [form, name] of forms) if (clean.includes(form)) clean = clean.split(form).join(nameOf(name));
+      for (const [form, name] of current()) if (clean.includes(form)) clean = clean.split(form).join(nameOf(name));
       return clean;
     },
     stream() {
-      if (forms.length === 0) return null;
+      if (current().length === 0) return null;
       const texts = forms.map(([form]) => form);
       return cleanStream(texts, secrets.redact, (broken) => nameOf(forms.find(([form]) => form === broken)?.[1] ?? ''));
     },
     redactJson(value) {
-      if (forms.length === 0) return value;
+      if (current().length === 0) return value;
       const text = JSON.stringify(value) ?? ''; // JSON.stringify returns undefined for undefined and functions
       return secrets.redact(text) === text ? value : (redactParts(value, secrets.redact) as typeof value);
     },
     redactError(error) {
-      if (forms.length === 0) return error;
+      if (current().length === 0) return error;
       const whole = inspect(error, { depth: 8, maxStringLength: Infinity, maxArrayLength: Infinity });
       if (secrets.redact(whole) === whole) return error;
       const data: Partial<PithError> = error instanceof PithError ? { ...error } : {};
@@ -272,6 +286,8 @@ export interface SecretsFile {
   readonly file: string;
   /** The values of a name, each for other recipients; empty when none is stored. */
   get(name: string): readonly StoredSecret[];
+  /** Another one after each change of the file. */
+  version(): string;
   /** All of them. */
   all(): StoredSecrets;
   /** Why none of them can be read; null: they can. */
@@ -302,6 +318,7 @@ export function openSecretsFile(home: string): SecretsFile {
     file: path.join(folder.path, FILE),
     get: (name) => listOf(record.read().secrets, name),
     all: () => Object.fromEntries(Object.entries(record.read().secrets).filter(([, kept]) => kept.length > 0)),
+    version: () => record.version(),
     problem: () => record.problem(),
     keep: (name, secret) => change(name, (kept) => withSecret(kept, secret)),
     remove: (name, recipients) => {

@@ -1,4 +1,4 @@
-/** Who gives a command: a person in a shell or a conversation, or over HTTP one with a token. */
+/** Who asks or gives a command: a person in a shell or a conversation, or over HTTP one with a token. */
 export interface ActingUser {
   readonly userId: string;
   /** Over HTTP: whether the token may do what administrators do. Absent: the settings say whether the person may. */

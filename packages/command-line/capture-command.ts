@@ -22,7 +22,7 @@ interface RunnableCommand extends CommandShape {
 }
 
 /** For whom a command runs, and where. */
-interface CapturedInput extends Partial<ParsedCommand> {
+export interface CapturedInput extends Partial<ParsedCommand> {
   /** Default `local`. */
   readonly userId?: string;
   /** As of `ActingUser`. */

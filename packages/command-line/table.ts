@@ -66,6 +66,11 @@ export function textColumns(titles: readonly string[]): readonly Column<readonly
   return titles.map((title, at) => ({ title, value: (row) => row[at] ?? '', below: at === titles.length - 1 }));
 }
 
+/** The cells of a column WHO: whose each row is, where one is not of the person who asks. */
+export function whoCells(users: readonly string[], own: string): readonly string[] {
+  return users.every((user) => user === own) ? users.map(() => '') : users;
+}
+
 /** The width for a table; 0 for piped output, which is never cut. */
 export function widthOf(io: { readonly interactive: boolean; readonly columns: number }): number {
   return io.interactive ? io.columns || 120 : 0;

@@ -116,18 +116,18 @@ const FIELDS = "write minute, hour, day, month and weekday, such as '0 3 * * *'"
 /** The five fields of `@daily` and the like; any other text as it is. */
 export function withoutNickname(cron: string): string {
   const text = cron.trim();
-  return NICKNAMES[text.toLowerCase()] ?? text;
+  return NICKNAMES.get(text.toLowerCase()) ?? text;
 }
 
-const NICKNAMES: Readonly<Record<string, string>> = {
-  '@yearly': '0 0 1 1 *',
-  '@annually': '0 0 1 1 *',
-  '@monthly': '0 0 1 * *',
-  '@weekly': '0 0 * * 0',
-  '@daily': '0 0 * * *',
-  '@midnight': '0 0 * * *',
-  '@hourly': '0 * * * *',
-};
+const NICKNAMES: ReadonlyMap<string, string> = new Map([
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+  ['@monthly', '0 0 1 * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@hourly', '0 * * * *'],
+]);
 
 export function localZone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -18,7 +18,7 @@ export {
 } from './refused.ts';
 export { NO_REGULAR_FILE, readRegularFile, withRegularFile } from './regular-file.ts';
 export { systemCure, systemReason } from './system-errors.ts';
-export { runsLater, runsLaterIn } from './runs-later.ts';
+export { isInstructions, runsLater, runsLaterIn } from './runs-later.ts';
 export { isSecretFile, secretPlaces } from './secret-names.ts';
 export { SKILL_HOMES, SKILL_PROJECTS, skillFolders, type SkillFolderPlaces } from './skill-folders.ts';
 export { isCaseOfSkill, isSkillCase } from './skill-cases.ts';

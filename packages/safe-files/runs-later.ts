@@ -30,6 +30,14 @@ function plainName(name: string): string {
     .toLowerCase();
 }
 
+/** Whether agents read a file of this name as instructions. */
+export function isInstructions(name: string): boolean {
+  return INSTRUCTIONS.test(plainName(name));
+}
+
+const INSTRUCTIONS =
+  /^(?:agents?|claude|gemini|codex|qwen|warp|copilot-instructions|conventions)(?:\..+)?\.md$|\.(?:instructions|prompt)\.md$|\.mdc$/u;
+
 interface Kind {
   /** A pattern for the plain form of a name. */
   readonly test: RegExp;
@@ -78,7 +86,7 @@ const FILES: readonly Kind[] = [
     why: 'is a settings file of an editor or an agent',
   },
   {
-    test: /^(?:agents?|claude|gemini|codex|qwen|warp|copilot-instructions|conventions)(?:\..+)?\.md$|\.(?:instructions|prompt)\.md$|\.mdc$/u,
+    test: INSTRUCTIONS,
     why: 'is read by agents as instructions',
   },
   { test: /^pith(?:\..*)?\.ya?ml$/u, why: 'contains settings of Pith' },

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { KERNEL_PROTOCOLS } from '../../core/declarations/index.ts';
 import { manifestSchema } from '../../core/trust/index.ts';
 import ts from 'typescript';
+import { cureParts } from '@pith/command-line';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { settingsSchema } from '../../core/declarations/settings-schema.ts';
@@ -107,6 +108,13 @@ describe('house rules', () => {
   it('T30 a cure follows a semicolon: it begins in lower case, or with a name', () => {
     const pattern = /\bcure\b *[:=?](?:[^,]*?[?:=])? *[`'"][A-Z][a-z]/;
     expect(SOURCES.flatMap((file) => places(file, withoutComments(read(file)), pattern))).toEqual([]);
+  });
+
+  it('W21 a cure that names a command is one from which the command is taken', () => {
+    const files = ['core', 'sandbox', 'packages'].flatMap((folder) => filesBelow(folder, '.ts', '.tsx'));
+    const named = files.flatMap((file) => curesIn(file, read(file))).filter(({ text }) => /\bpith [a-z]/u.test(text));
+    expect(named.length).toBeGreaterThan(100);
+    expect(named.filter(({ text }) => cureParts(text).command === undefined)).toEqual([]);
   });
 
   it('tests do not sleep: they wait for facts, and real time passes in one place only', () => {
@@ -336,6 +344,28 @@ function sleeps(file: string, text: string): boolean {
   const visit = (node: ts.Node): boolean =>
     (ts.isCallExpression(node) && pattern.test(node.expression.getText(source))) || (ts.forEachChild(node, visit) ?? false);
   return visit(source) || /import \{[^}]*\bsetTimeout\b[^}]*\} from 'node:timers\/promises'/.test(text);
+}
+
+/** The texts in what is named as a cure; what is put into them stands as X. */
+function curesIn(file: string, text: string): readonly { readonly place: string; readonly text: string }[] {
+  if (!/cure/iu.test(text)) return [];
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.ES2022, true, file.endsWith('x') ? ts.ScriptKind.TSX : ts.ScriptKind.TS);
+  const found: { place: string; text: string }[] = [];
+  const visit = (node: ts.Node, isCure: boolean): void => {
+    const said = ts.isStringLiteralLike(node)
+      ? node.text
+      : ts.isTemplateExpression(node)
+        ? [node.head.text, ...node.templateSpans.map(({ literal }) => literal.text)].join('X')
+        : null;
+    if (isCure && said !== null)
+      found.push({ place: `${file}:${source.getLineAndCharacterOfPosition(node.getStart(source)).line + 1}`, text: said });
+    const isNamed =
+      (ts.isPropertyAssignment(node) || ts.isVariableDeclaration(node) || ts.isFunctionDeclaration(node) || ts.isMethodDeclaration(node)) &&
+      /cures?$|^CURE/iu.test(node.name?.getText(source) ?? '');
+    ts.forEachChild(node, (child) => visit(child, isCure || isNamed));
+  };
+  visit(source, false);
+  return found;
 }
 
 /** Catches that are empty, or that leave the error out without a comment. */

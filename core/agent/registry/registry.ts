@@ -257,7 +257,7 @@ function placed(note: Diagnostic, spec: AgentSpec): Diagnostic {
 /** Nothing declares it. */
 function unknownAgent(id: string, known: Iterable<string>): PithError {
   const ids = [...known];
-  const cure = `${ids.length === 0 ? '' : `name one of ${ids.slice(0, 10).join(', ')}; `}see 'pith agents list'`;
+  const cure = `${ids.length === 0 ? '' : `name one of ${ids.slice(0, 10).join(', ')}; `}see: pith agents list`;
   return new PithError('agent_unknown', `there is no agent '${id}'${didYouMean(id, ids)}`, { where: id, cure });
 }
 
@@ -271,7 +271,7 @@ function failedAgent({ id, notes }: AgentStatus): PithError {
   }
   return new PithError('agent_failed', `the agent '${id}' cannot run: ${first?.message ?? 'its declaration is broken'}`, {
     where: first && placeOf(first),
-    cure: first === undefined ? `see 'pith doctor' for ${id}` : (first.cure ?? 'correct it there'),
+    cure: first === undefined ? `see what is wrong with ${id}: pith doctor` : (first.cure ?? 'correct it there'),
   });
 }
 

@@ -85,7 +85,8 @@ const SCHEMA = [
 const IS_OPEN = "state IN ('running', 'awaiting_approval')"; // as the index has it
 const INSERT_MESSAGE = `INSERT INTO messages SELECT thread, 1 + (SELECT coalesce(max(seq), 0) FROM messages WHERE thread = turns.thread), id, ?, ?
   FROM turns WHERE id = ?`;
-const THREAD = 'SELECT threads.*, threadbranches.branch AS branch FROM threads LEFT JOIN threadbranches ON threadbranches.thread = id';
+const THREAD = `SELECT threads.*, threadbranches.branch AS branch, (SELECT user FROM conversations WHERE thread = threads.id) AS user
+  FROM threads LEFT JOIN threadbranches ON threadbranches.thread = id`;
 const TURN = `SELECT turns.*, agent, policy, turntraces.traceparent AS traceparent FROM turns JOIN turnagents ON turnagents.turn = id
   LEFT JOIN turntraces ON turntraces.turn = id`;
 const INSERT_THREAD = `INSERT INTO threads (id, agent, date, title, created, updated) VALUES (?, ?, ?, ?, ?, ?)
@@ -119,7 +120,7 @@ const INSERT_STEP = 'INSERT INTO steps VALUES (?, ?, ?, ?, ?, ?, ?)';
 interface ThreadEvents {
   /** Writes `user.message`, with the turn that answers it. */
   said(statement: Statement, turn: TurnRecord, text: string): void;
-  /** Deletes the events of a thread that is removed. */
+  /** Deletes the events of a thread that is removed, and writes that it was. */
   removed(statement: Statement, threadId: string): void;
 }
 
@@ -421,6 +422,7 @@ function rowReader(file: string) {
         updatedAt: Number(row.updated),
         compactions: Number(row.compactions),
         branchOf: row.branch === null ? null : text(row.branch),
+        ...(row.user === null ? {} : { userId: text(row.user) }),
       };
     },
 
@@ -498,7 +500,7 @@ function json<T>({ file, thread }: RowPlace, what: string, value: SqlValue | und
   throw new PithError('database_failed', `${what} cannot be read: its row in ${file} is damaged`, {
     cause,
     where: file,
-    cure: `repair the conversation with 'pith threads check ${thread ?? '--all'} --repair', or restore the file from a backup`,
+    cure: `repair the conversation with pith threads check ${thread ?? '--all'} --repair, or restore the file from a backup`,
   });
 }
 

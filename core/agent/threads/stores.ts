@@ -50,7 +50,11 @@ export function createThreadStores(options: ThreadStoreOptions): ThreadStores {
   const here = {
     threads: createSqliteThreads(store, clock, {
       said: (statement, turn, text) => void journal.append(statement, 'user.message', ...messageSaid(turn, withoutSecrets(text))),
-      removed: (statement, threadId) => journal.forgetThread(statement, keyOf(threadId), threadId),
+      removed(statement, threadId) {
+        const key = keyOf(threadId);
+        journal.forgetThread(statement, key, threadId);
+        if (log === null) journal.append(statement, 'thread.removed', { v: 1, threadId }, { key }); // else a copy goes, too
+      },
     }),
     approvals: createSqliteApprovals(store, clock, events, permissions),
     queue: createThreadQueue(leases, clock),

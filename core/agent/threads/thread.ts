@@ -30,6 +30,8 @@ export interface ThreadRecord {
   readonly compactions: number;
   /** The thread that it begins like; null: it is no branch. */
   readonly branchOf: string | null;
+  /** Whose it is; absent where the store does not keep it apart from the turns. */
+  readonly userId?: string;
 }
 
 export interface StoredMessage {
@@ -203,7 +205,7 @@ export interface ThreadWriter {
 }
 
 export function unknownThread(threadId: string): PithError {
-  return new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: "see 'pith threads list'" });
+  return new PithError('thread_unknown', `there is no thread '${threadId}'`, { where: threadId, cure: 'see: pith threads list' });
 }
 
 /** Whether a value is a message: its parts are those that messages of its role have. */

@@ -78,12 +78,16 @@ function withNotes(result: ToolResult, notes: readonly string[]): ToolResult {
 
 const ABORTED = toolError('aborted', 'not run: the turn was ended');
 
+/** The answer to a call behind the last one that a turn may make. */
+export function tooManyCalls(most: number): ToolResult {
+  return toolError('limit_reached', `not run: this turn may make ${most} tool calls (max_tool_calls), and has made them`);
+}
+
 /** Why the limits, the user or the policy of its turn forbid a call; null: they do not. */
 function forbidden(rights: PithRights, { offered, mostCalls, policy, callsBefore, turn }: GateCall): ToolResult | null {
   const { extensionId, descriptor } = offered;
   const { name: tool, effect, permission } = descriptor;
-  if (callsBefore >= mostCalls)
-    return toolError('limit_reached', `not run: this turn may make ${mostCalls} tool calls (max_tool_calls), and has made them`);
+  if (callsBefore >= mostCalls) return tooManyCalls(mostCalls);
   if (!permits(policy, extensionId, tool)) return toolError('not_allowed', `not run: '${extensionId}/${tool}' is not allowed in this turn`);
   if (!mayCall(rights, turn, descriptor))
     return toolError('not_allowed', `not run: '${extensionId}/${tool}' changes this Pith, which agents do for administrators only`);

@@ -160,7 +160,7 @@ function leftOut(code: string, message: string, cure: string): Entry {
 }
 
 function degraded(message: string, extensionId: string, code = 'provider_unavailable'): Entry {
-  return { tools: [], notes: [{ severity: 'warning', code, message, cure: `see 'pith doctor' for ${extensionId}` }] };
+  return { tools: [], notes: [{ severity: 'warning', code, message, cure: `see what is wrong with ${extensionId}: pith doctor` }] };
 }
 
 /** Of what a person switched off: they know it, so that no thread repeats it. */

@@ -1,6 +1,6 @@
 import { headAndTail, nearest, someOf } from '@pith/plain-text';
 import { ulid } from 'ulid';
-import { digestOf, inputProblem, judge, type Judgement } from '../tools/gate.ts';
+import { digestOf, inputProblem, judge, type Judgement, tooManyCalls } from '../tools/gate.ts';
 import { type Diagnostic, type JsonValue, toolError, type ToolResult, type TurnEvent } from '../../contract/index.ts';
 import type { CallRecord } from '../threads/thread.ts';
 import {
@@ -61,11 +61,12 @@ export interface PendingCall {
 /** Each call of a new step, in the order in which the model asked. */
 export function pendingCalls(turn: RunningTurn, step: number, asked: readonly AskedCall[]): readonly PendingCall[] {
   const before = turn.progress.calls;
-  const most = before + callsLeft(turn).calls;
-  spendCalls(turn, asked.length);
+  const left = callsLeft(turn).calls;
+  const most = before + left;
+  spendCalls(turn, Math.min(asked.length, left));
   return asked.map((call, index): PendingCall => {
     const record = recordOf(turn.record.id, step, index, call);
-    const { problem } = call;
+    const problem = index < left ? call.problem : tooManyCalls(most);
     if (problem) return answeredCall({ ...record, result: problem }, problem);
     return { record, runsInParallel: runsInParallel(call.tool), decide: () => decideCall(turn, record, before + index, most) };
   });

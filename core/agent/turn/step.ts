@@ -3,6 +3,7 @@ import { type LanguageModel, messageOf, type ModelCallOptions, type TurnEvent } 
 import { modelFailure, readWithRetry, type Retry } from '../../models/index.ts';
 import { AnswerAccumulator, type StepOutcome } from './answer.ts';
 import { tokensLeft } from './call-tree.ts';
+import { AskedCalls } from './asked-calls.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { stepSpan } from './spans.ts';
 
@@ -14,10 +15,11 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
   const span = stepSpan(turn);
   const began = deps.clock.now();
   const { model } = plan.model;
-  const asked: Pick<LanguageModel, 'doStream'> = {
+  const traced: Pick<LanguageModel, 'doStream'> = {
     doStream: (options) => span.run(() => model.doStream(deps.sendsTraceparent === true ? withTraceparent(options) : options)),
   };
   const gathered = new AnswerAccumulator(deps.host.secrets);
+  const asked = new AskedCalls();
   let cut: StepOutcome['cut'] = null;
   try {
     const { effort } = conversation;
@@ -28,7 +30,8 @@ export async function* streamStep(turn: RunningTurn): AsyncGenerator<TurnEvent, 
     };
     const left = tokensLeft(turn);
     let said = 0;
-    for await (const part of readWithRetry(asked, options, { clock: deps.clock, signal })) {
+    for await (const part of readWithRetry(traced, options, { clock: deps.clock, signal })) {
+      if (part.type !== 'retry') asked.count(part);
       const event = part.type === 'retry' ? retryNotice(part, plan.model.ref) : gathered.take(part);
       if (event) yield event;
       if ('delta' in part) said += part.delta.length;

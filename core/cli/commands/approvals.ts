@@ -3,7 +3,7 @@ import { countOption } from '@pith/command-line';
 import { printable, printableLine } from '@pith/plain-text';
 import type { Kernel } from '../../compose/index.ts';
 import { approvalJson, questionLines, SCREEN_LINES } from './approval-text.ts';
-import { colours, printTable, timeOf } from './text.ts';
+import { colours, printTable, timeOf, whoColumn } from './text.ts';
 import { type Approval, type ApprovalAnswer, askersText, coversOf, summaryOf, unknownApproval } from '../../agent/index.ts';
 import { LOCAL_USER } from '../../declarations/index.ts';
 
@@ -23,6 +23,7 @@ export async function listApprovals(kernel: Kernel, _input: CommandInput, io: Co
     [
       { title: '#', value: ({ number }) => String(number) },
       { title: 'QUESTION', value: (approval) => printableLine(summaryOf(approval)) },
+      whoColumn(io, open),
       { title: 'ASKED BY', value: ({ path }) => askersText(path) },
       { title: 'CONVERSATION', value: ({ rootThreadId }) => printableLine(rootThreadId) },
       { title: 'OPEN UNTIL', value: ({ expiresAt }) => timeOf(expiresAt) },
@@ -44,6 +45,7 @@ export async function showApproval(kernel: Kernel, input: CommandInput, io: Comm
   const most = input.options['all'] === true ? Infinity : countOption(input, 'lines', SCREEN_LINES);
   const wholeBy = inChat ? 'v' : `pith approvals ${approval.number} --all`;
   for (const line of questionLines(approval, { most, wholeBy, colour, columns: io.interactive ? io.columns : Infinity })) io.print(line);
+  if (approval.userId !== io.userId) io.print(`  in a conversation of ${printableLine(approval.userId)}`);
   if (answer !== null) return io.print(`  ${answerLine(approval)}`);
   if (inChat) return; // the question below shows the rest
   const covers = coversOf(approval);

@@ -18,7 +18,7 @@ export async function showPrompt(kernel: Kernel, input: CommandInput, io: Comman
 export async function showContext(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   if (!io.session)
     throw new PithError('usage', 'context needs a conversation: it shows what the next message would be sent with', {
-      cure: 'use it in pith chat',
+      cure: 'use it in a conversation: pith chat',
     });
   const { agentId: agent, threadId, model } = io.session;
   const preview = await kernel.agents.preview({ agent, threadId, model, ...askedOf(input, io) });

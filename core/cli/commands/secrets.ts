@@ -40,7 +40,7 @@ export async function setSecret(kernel: Kernel, input: CommandInput, io: Command
   const value = io.interactive ? await io.ask(`${name}:`, { secret: true }) : await firstLine(io.input);
   if (value === null || value.trim() === '')
     throw new PithError('usage', `nothing was stored: no value was given for '${name}'`, {
-      cure: io.interactive ? undefined : `run it on a terminal, or pipe the value in: … | pith secrets set ${name}`,
+      cure: io.interactive ? undefined : `run it on a terminal, or pipe the value into: pith secrets set ${name}`,
     });
   const { from } = await setup.setSecret(name, { value: value.trim(), for: recipients });
   io.json({ ok: true, name, from, for: [...recipients] });

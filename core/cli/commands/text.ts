@@ -1,6 +1,6 @@
 import pc from 'picocolors';
-import { type Column, localTime, renderTable } from '@pith/command-line';
-import { printable } from '@pith/plain-text';
+import { type Column, localTime, renderTable, whoCells } from '@pith/command-line';
+import { printable, printableLine } from '@pith/plain-text';
 import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
 
 /** Colours text where the output supports it, and leaves it alone elsewhere. */
@@ -31,6 +31,15 @@ export function printFields(
           .join(`\n${' '.repeat(width + 2)}`),
       )}`,
     );
+}
+
+/** A column WHO, with cells where a row is not of the person who asks. */
+export function whoColumn<Row extends { readonly userId?: string }>({ userId: own }: Pick<CommandIO, 'userId'>, rows: readonly Row[]) {
+  const cells = whoCells(
+    rows.map(({ userId = own }) => userId),
+    own,
+  );
+  return { title: 'WHO', value: (row: Row) => printableLine(cells[rows.indexOf(row)] ?? '') };
 }
 
 const STATE_COLOURS = {

@@ -41,7 +41,7 @@ export async function branchThread(kernel: Kernel, input: CommandInput, io: Comm
       wanted === undefined ? 'usage' : 'message_unknown',
       `the conversation '${id}' has no message ${String(wanted ?? at)} of yours`,
       {
-        cure: said.length === 0 ? 'leave --at out' : `write a number from 1 to ${said.length}; pith threads show ${id} has them`,
+        cure: said.length === 0 ? 'leave --at out' : `write a number from 1 to ${said.length}; see: pith threads show ${id}`,
       },
     );
   const before = message?.seq ?? null;

@@ -4,7 +4,7 @@ import { didYouMean, numberText, printable } from '@pith/plain-text';
 import { isSummary, ownText, sentHistory, type StoredMessage, textOfAnswer } from '../../agent/index.ts';
 import type { Kernel } from '../../compose/index.ts';
 import { costOf } from '../../models/index.ts';
-import { colours, printTable, timeOf } from './text.ts';
+import { colours, printTable, timeOf, whoColumn } from './text.ts';
 
 export async function listThreads(kernel: Kernel, input: CommandInput, io: CommandIO): Promise<void> {
   const limit = countOption(input, 'limit');
@@ -15,6 +15,7 @@ export async function listThreads(kernel: Kernel, input: CommandInput, io: Comma
     threads,
     [
       { title: 'THREAD', value: ({ id }) => (id === io.session?.threadId ? `${id} *` : id) },
+      whoColumn(io, threads),
       { title: 'AGENT', value: ({ agentId }) => agentId },
       { title: 'BRANCH OF', value: ({ branchOf }) => branchOf ?? '' },
       { title: 'LAST', value: ({ updatedAt }) => timeOf(updatedAt) },

@@ -299,5 +299,5 @@ function unionOf(served: ReadonlySet<Served>): NonNullable<Claim['only']> {
 }
 
 function unknown(id: string): PithError {
-  return new PithError('job_unknown', `job ${id}: there is none`, { cure: 'list them with `pith jobs list`' });
+  return new PithError('job_unknown', `job ${id}: there is none`, { cure: 'see: pith jobs list' });
 }

@@ -169,7 +169,7 @@ async function renderTemplate(lifecycle: Lifecycle, extensionId: string, prompt:
       {
         cause: error,
         where: prompt.file ?? undefined,
-        cure: `see 'pith doctor' for ${extensionId}`,
+        cure: `see what is wrong with ${extensionId}: pith doctor`,
       },
     );
   }

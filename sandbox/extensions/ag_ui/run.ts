@@ -1,16 +1,12 @@
 import { type AGUIEvent, EventType, type RunAgentInput } from '@ag-ui/core';
 import { sha256 } from '@pith/plain-data';
 import { withCure } from '@pith/plain-text';
-import { withIdle } from '@pith/promises';
+import { EVENT_STREAM, sentEvent, withHeartbeats } from '@pith/server-answers';
 import { type Conversations, type ExtensionContext, PithError, type Remote } from 'pith';
 import type { Caller, RouteAnswer, RouteRequest } from 'pith/http';
 import type { ProgramTurns } from 'pith/program_turns';
 import { runEvents } from './events.ts';
 import { saidIn } from './input.ts';
-
-/** A comment, which clients pass over: what is between them may close a connection on which nothing comes. */
-const HEARTBEAT = ': still here\n\n';
-const HEARTBEAT_MS = 15_000;
 
 interface Ports extends Pick<ExtensionContext, 'clock'> {
   readonly turns: Remote<ProgramTurns>;
@@ -37,17 +33,14 @@ export async function runAgent(request: RouteRequest, { turns, conversations, cl
   const events = turns.run({ ...wanted, threadId: own ? input.threadId : null, newThreadId }, signal)[Symbol.asyncIterator]();
   const first = await events.next(); // what cannot begin rejects here
   const threadId = first.done !== true && first.value.type === 'thread' ? first.value.threadId : newThreadId;
-  const encoder = new TextEncoder();
-  const sent = (event: AGUIEvent) => encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
   async function* body(): AsyncGenerator<Uint8Array, void, undefined> {
-    for await (const event of withIdle(runEvents(input, threadId, { [Symbol.asyncIterator]: () => events }), clock, HEARTBEAT_MS))
-      yield event === 'idle' ? encoder.encode(HEARTBEAT) : sent(event);
+    for await (const event of runEvents(input, threadId, { [Symbol.asyncIterator]: () => events })) yield sentEvent(event);
   }
   return {
     status: 200,
-    headers: { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' },
-    body: body(),
-    failed: (error) => sent({ type: EventType.RUN_ERROR, ...errorOf(error) }),
+    headers: EVENT_STREAM,
+    body: withHeartbeats(body(), clock),
+    failed: (error) => sentEvent({ type: EventType.RUN_ERROR, ...errorOf(error) } satisfies AGUIEvent),
   };
 }
 
@@ -66,7 +59,7 @@ async function answerInterrupts(
   if (resume.length === 0) return;
   if (caller.may === 'chat')
     throw new PithError('not_allowed', 'this token cannot answer questions', {
-      cure: 'answer with `pith approvals`, or use a token that was made with --may approve',
+      cure: 'answer with pith approvals, or use a token that was made with --may approve',
     });
   for (const { interruptId: id, status, payload } of resume) {
     const [question] = await conversations.questions({ id });

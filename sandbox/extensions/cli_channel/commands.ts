@@ -1,6 +1,6 @@
 import { isPlainMap } from '@pith/plain-data';
 import { type Command, type CommandIO, type JsonValue, CommandProvider, messageOf, type Remote } from 'pith';
-import { captureCommand, matchCommand, parseCommandInput } from '@pith/command-line';
+import { captureCommand, matchCommand, ofKernel, parseCommandInput } from '@pith/command-line';
 import type { ChatContext } from './conversation.ts';
 import { stripVTControlCharacters } from 'node:util';
 
@@ -61,10 +61,7 @@ export function findCommands(context: ChatContext): Promise<readonly Command[]> 
 
 /** Those by which a conversation is opened: of agents, threads and settings. Loads no extension. */
 export function findKernelCommands(context: ChatContext): Promise<readonly Command[]> {
-  return commandsOf(
-    context,
-    context.find(CommandProvider).filter(({ extensionId }) => extensionId === 'kernel'),
-  );
+  return commandsOf(context, ofKernel(context.find(CommandProvider)));
 }
 
 async function commandsOf(context: ChatContext, providers: readonly Remote<CommandProvider>[]): Promise<readonly Command[]> {

@@ -13,23 +13,14 @@ import {
   toolResult,
   z,
 } from 'pith';
-import { captureCommand, type CapturedCommand } from '@pith/command-line';
+import { captureCommand, type CapturedCommand, kernelCommands } from '@pith/command-line';
 
 const id = z.string().min(1).describe('The id of the extension');
 
 /** Tools that look after the kernel, through the kernel's own commands. */
 export function kernelTools(context: ExtensionContext): readonly Tool[] {
-  const run = async (
-    path: string,
-    input: Parameters<typeof captureCommand>[2],
-    signal: AbortSignal,
-    of = 'kernel',
-  ): Promise<CapturedCommand> => {
-    const provider = context.find(CommandProvider).find(({ extensionId }) => extensionId === of);
-    if (provider === undefined)
-      throw new PithError('provider_unavailable', `'${of}' offers no commands here`, { cure: 'use the pith command' });
-    return captureCommand(provider, path, input, signal);
-  };
+  const run = (...asked: Parameters<ReturnType<typeof kernelCommands>['run']>): Promise<CapturedCommand> =>
+    kernelCommands(context.find(CommandProvider)).run(...asked);
   return [
     defineTool({
       name: 'extensions_doctor',
@@ -96,9 +87,12 @@ export function kernelTools(context: ExtensionContext): readonly Tool[] {
       async execute({ extension_id, values }, { signal }) {
         if (extension_id === context.id)
           return toolError('not_allowed', `'${context.id}' cannot reload itself while it answers: a person must change pith.yaml`);
+        const setup = context.find(CommandProvider).find(({ extensionId }) => extensionId === 'setup');
+        if (setup === undefined)
+          throw new PithError('provider_unavailable', "'setup' offers no commands here", { cure: 'use the command of Pith' });
         const set = Object.entries(values).map(([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
         return answered(
-          () => run('setup', { arguments: { id: extension_id }, options: { set, 'for-agent': true } }, signal, 'setup'),
+          () => captureCommand(setup, 'setup', { arguments: { id: extension_id }, options: { set, 'for-agent': true } }, signal),
           'not_configured',
         );
       },

@@ -1,5 +1,5 @@
-import { CommandProvider, PithError, z, type ExtensionContext, type JsonValue } from 'pith';
-import { captureCommand, type CapturedCommand } from '@pith/command-line';
+import { CommandProvider, z, type ExtensionContext, type JsonValue } from 'pith';
+import { type CapturedCommand, kernelCommands } from '@pith/command-line';
 
 const failure = {
   phase: z.string().optional(),
@@ -95,10 +95,7 @@ export class KernelPort {
     signal: AbortSignal,
     options: Readonly<Record<string, string | boolean | readonly string[]>> = {},
   ): Promise<CapturedCommand> {
-    const kernel = this.context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-    if (kernel === undefined)
-      throw new PithError('provider_unavailable', 'the kernel offers no commands here', { cure: 'run it by the pith command' });
-    return captureCommand(kernel, path, { arguments: given, options }, signal);
+    return kernelCommands(this.context.find(CommandProvider)).run(path, { arguments: given, options }, signal);
   }
 }
 

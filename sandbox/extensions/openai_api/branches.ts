@@ -1,4 +1,4 @@
-import { captureCommand } from '@pith/command-line';
+import { kernelCommands } from '@pith/command-line';
 import { CommandProvider, type Conversations, type ExtensionContext, type Remote } from 'pith';
 import type { KeptResponse } from './kept-responses.ts';
 
@@ -18,11 +18,10 @@ export async function branchBehind(
   userId: string,
   signal: AbortSignal,
 ): Promise<string | null> {
-  const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
   const before = seq === null ? null : await nextSaid(conversations, threadId, seq);
-  if (kernel === undefined || before === null) return null;
+  if (before === null) return null;
   const input = { arguments: { id: threadId }, options: { before }, userId };
-  const { values } = await captureCommand(kernel, 'threads branch', input, signal);
+  const { values } = await kernelCommands(find(CommandProvider)).run('threads branch', input, signal);
   return (values[0] as { readonly thread: string }).thread;
 }
 

@@ -71,6 +71,11 @@ export class KeptResponses {
     return { threadId, body: JSON.parse(body) as JsonValue, seq: seq === null ? null : Number(seq), isLast: later === null };
   }
 
+  /** Of a thread that was removed. */
+  async forget(threadId: string): Promise<void> {
+    await this.#tables.write((db) => [db.deleteFrom('openai_api__responses').where('thread_id', '=', threadId)]);
+  }
+
   /** False: there is none of this user. */
   async remove(id: string, userId: string): Promise<boolean> {
     const [removed] = await this.#tables.write((db) => [

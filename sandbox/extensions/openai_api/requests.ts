@@ -1,6 +1,7 @@
 import { ulid } from 'ulid';
-import { within, withIdle } from '@pith/promises';
-import { type ExtensionContext, type JsonValue, type Remote } from 'pith';
+import { within } from '@pith/promises';
+import { EVENT_STREAM, sentEvent, withHeartbeats } from '@pith/server-answers';
+import type { ExtensionContext, JsonValue, Remote } from 'pith';
 import type { Caller, HttpUsers, RouteAnswer, RouteRequest } from 'pith/http';
 import type { ProgramEnd, ProgramTurns } from 'pith/program_turns';
 import { type AnswerPart, answerParts } from './answer-parts.ts';
@@ -8,7 +9,7 @@ import { type BranchPorts, branchBehind, lastSeq } from './branches.ts';
 import { type AnswerHead, chatChunks, chatCompletion } from './chat-answer.ts';
 import { type AskedTurn, readChat } from './chat-request.ts';
 import { ApiError, apiErrorOf, apiErrorOfEnd, errorAnswer } from './errors.ts';
-import { KeptResponses } from './kept-responses.ts';
+import type { KeptResponses } from './kept-responses.ts';
 import { responseEvents, threadOfItem } from './responses-answer.ts';
 import { readResponse } from './responses-request.ts';
 import { CHAT, FORGET_RESPONSE, MODEL, MODELS, RESPONSE, RESPONSES } from './routes.ts';
@@ -50,9 +51,8 @@ const HANDLERS: Readonly<Record<string, (request: KnownRequest, ports: Ports) =>
 };
 
 /** Answers in the shape of this interface, errors too. */
-export function openAiRequests({ database, ...ports }: Omit<Ports, 'kept'> & Pick<ExtensionContext, 'database'>) {
-  const all = { ...ports, kept: new KeptResponses(database, ports.clock) };
-  return (request: RouteRequest): Promise<RouteAnswer> => answerRequest(request, all);
+export function openAiRequests(ports: Ports) {
+  return (request: RouteRequest): Promise<RouteAnswer> => answerRequest(request, ports);
 }
 
 async function answerRequest(request: RouteRequest, ports: Ports): Promise<RouteAnswer> {
@@ -180,10 +180,6 @@ async function begin(request: KnownRequest, { turns, clock }: Ports, asked: Aske
   return { head, threadId: value.threadId, headers: { 'x-pith-thread': value.threadId }, parts: parts(), end: () => end };
 }
 
-/** A comment, which clients pass over: what is between them may close a connection on which nothing comes. */
-const HEARTBEAT = new TextEncoder().encode(': still here\n\n');
-const HEARTBEAT_MS = 15_000;
-
 /** `named`: each event is sent with its type as its name. `keep`: awaited before an event is sent. */
 interface StreamForm extends Pick<Ports, 'clock'> {
   readonly named?: boolean;
@@ -196,30 +192,23 @@ function streamed(
   events: AsyncIterable<JsonValue>,
   { clock, named = false, last = '', keep }: StreamForm,
 ): RouteAnswer {
-  const encoder = new TextEncoder();
-  const textOf = (event: JsonValue): string => {
-    const name = named ? `event: ${(event as JsonEvent).type}\n` : '';
-    return `${name}data: ${JSON.stringify(event)}\n\n`;
-  };
+  const sent = (event: JsonValue): Uint8Array => sentEvent(event, named ? { event: (event as JsonEvent).type } : {});
+  const end = Buffer.from(last);
   async function* body(): AsyncGenerator<Uint8Array, void, undefined> {
-    for await (const event of withIdle(events, clock, HEARTBEAT_MS)) {
-      if (event === 'idle') {
-        yield HEARTBEAT;
-        continue;
-      }
+    for await (const event of events) {
       await keep?.(event as JsonEvent);
-      yield encoder.encode(textOf(event));
+      yield sent(event);
     }
-    if (last !== '') yield encoder.encode(last);
+    if (last !== '') yield end;
   }
   return {
     failed(error) {
       const { body: failed } = apiErrorOf(error);
-      return encoder.encode(`${textOf(named ? { ...failed, type: 'error' } : { error: failed })}${last}`);
+      return Buffer.concat([sent(named ? { ...failed, type: 'error' } : { error: failed }), end]);
     },
     status: 200,
-    headers: { ...headers, 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-store' },
-    body: body(),
+    headers: { ...headers, ...EVENT_STREAM },
+    body: withHeartbeats(body(), clock),
   };
 }
 

@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, type Command, CommandProvider, type CommandIO, type ExtensionContext, messageOf, Places, PithError } from 'pith';
-import { captureCommand } from '@pith/command-line';
+import { kernelCommands } from '@pith/command-line';
 import { fieldsOf } from '@pith/plain-data';
 import { NAMES } from './instruction-files.ts';
 import { outlineOf } from './project-outline.ts';
@@ -19,7 +19,7 @@ export function initCommand(context: Pick<ExtensionContext, 'use' | 'find'>): Co
       if (io.session !== undefined && project === null && io.interactive) return askToTrust(context, io, signal);
       if (io.session === undefined || project === null)
         throw new PithError('usage', project === null ? 'there is no project here that you trust' : 'init needs a conversation', {
-          cure: 'run pith trust in the folder of the project, start pith there, and write /init',
+          cure: 'in the folder of the project, run: pith trust; start pith there, and write /init',
         });
       const there = NAMES.find((name) => lstatSync(path.join(project, name), { throwIfNoEntry: false }) !== undefined) ?? null;
       if (!(await isOffline(context, io, signal))) return io.session.send(messageFor(there, String(input.arguments['request'] ?? '')));
@@ -31,12 +31,8 @@ export function initCommand(context: Pick<ExtensionContext, 'use' | 'find'>): Co
 
 /** As `/trust` does: what there is to look at is not used before, and the next start opens the project. */
 async function askToTrust({ find }: Pick<ExtensionContext, 'find'>, io: CommandIO, signal: AbortSignal): Promise<number | void> {
-  const trust = (await kernelIn(find)?.getCommands())?.find(({ path: name }) => name === 'trust');
+  const trust = await kernelCommands(find(CommandProvider)).find('trust');
   return trust?.run({ arguments: {}, options: {} }, io, signal);
-}
-
-function kernelIn(find: ExtensionContext['find']) {
-  return find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
 }
 
 function messageFor(there: string | null, request: string): string {
@@ -54,11 +50,11 @@ function messageFor(there: string | null, request: string): string {
 
 /** Whether nothing but Pith's own offline model answers. */
 async function isOffline({ find }: Pick<ExtensionContext, 'find'>, { session }: CommandIO, signal: AbortSignal): Promise<boolean> {
-  const kernel = kernelIn(find);
-  if (kernel === undefined) return false;
   try {
     const asked = session?.model === undefined ? {} : { arguments: { ref: session.model } };
-    return String(fieldsOf((await captureCommand(kernel, 'model', asked, signal)).values.at(-1))['ref']).startsWith('offline/');
+    return String(fieldsOf((await kernelCommands(find(CommandProvider)).run('model', asked, signal)).values.at(-1))['ref']).startsWith(
+      'offline/',
+    );
   } catch {
     return false; // the message that is sent says what is wrong with the model
   }

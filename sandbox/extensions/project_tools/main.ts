@@ -40,7 +40,7 @@ export default class ProjectTools implements ToolProvider, ContextProvider, Comm
     const notes = new StagingNotes(stateFolder(context.dataDirectory, 'staged'));
     this.#project = openProject(context.use(Places), () => dirname(dirname(context.dataDirectory)), {
       notes,
-      mayRunUnconfined: async (userId) => userId === 'local' || context.use(Permissions).isAdmin(userId),
+      mayChangePith: async (userId) => userId === 'local' || context.use(Permissions).isAdmin(userId),
       unconfined: async (program, turn) => context.find(SkillDrafts)[0]?.unconfined(program, turn),
       proposalCure: async (turn) => context.find(SkillDrafts)[0]?.proposalCure(turn) ?? 'propose a change to the person, who makes it',
       skills: async () => context.find(SkillDrafts)[0]?.folders() ?? skillFolders(context.use(Places)),

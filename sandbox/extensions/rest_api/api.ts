@@ -29,6 +29,8 @@ export class Api {
   readonly #feed: Feed;
   readonly #notices: Notices;
   readonly #repeated: RepeatedRequests;
+  /** Each keeps something of threads. */
+  readonly #ofThreads: readonly { forget(threadId: string): Promise<void> }[];
 
   constructor(context: ExtensionContext) {
     const conversations = context.use(Conversations);
@@ -39,11 +41,15 @@ export class Api {
     const threads = new OwnedThreads(tables, context.clock, conversations);
     const elsewhere = new RunningElsewhere(conversations, turns);
     this.#feed = new Feed({ tables, context, conversations, turns, queued, elsewhere });
-    this.#notices = new Notices(tables, context.clock, this.#feed);
     const users = context.use(HttpUsers);
+    const administrators = async () => (await users.tokens()).filter(({ may }) => may === 'admin').map(({ userId }) => userId);
+    this.#notices = new Notices(tables, context.clock, this.#feed, administrators);
     const commands = (this.#commands = new CommandRoutes(context, users));
     this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
-    const ports = { context, conversations, users, turns, queued, elsewhere, threads, ends, keys: new UsedKeys(tables) };
+    const keys = new UsedKeys(tables);
+    this.#ofThreads = [threads, ends, keys, turns];
+    const forget = (threadId: string): Promise<void> => this.forget(threadId);
+    const ports = { context, conversations, users, turns, queued, elsewhere, threads, ends, keys, forget };
     this.#own = [
       ...threadRoutes(ports),
       ...approvalRoutes(ports),
@@ -72,6 +78,11 @@ export class Api {
 
   deliver(message: ChannelMessage, target: string): Promise<string> {
     return this.#notices.deliver(message, target);
+  }
+
+  /** Of a thread that was removed. */
+  async forget(threadId: string): Promise<void> {
+    await Promise.all(this.#ofThreads.map((each) => each.forget(threadId)));
   }
 
   async #described(): Promise<readonly DescribedRoute[]> {

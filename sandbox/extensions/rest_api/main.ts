@@ -1,5 +1,5 @@
 import { oncePromised } from '@pith/promises';
-import { type ChannelMessage, type ChannelProvider, type ExtensionContext, Places, type ServiceProvider } from 'pith';
+import { type ChannelMessage, type ChannelProvider, type ExtensionContext, Places, type ServiceProvider, type TopicMap } from 'pith';
 import { RouteProvider } from 'pith/http';
 
 /** What a page or a program does over HTTP below `/api`. */
@@ -20,6 +20,11 @@ export default class RestApi implements ServiceProvider, ChannelProvider {
   /** To pages. */
   async deliver(message: ChannelMessage, target: string): Promise<string> {
     return (await this.#api()).deliver(message, target);
+  }
+
+  /** Handles `thread.removed`. */
+  async threadRemoved({ threadId }: TopicMap['thread.removed']): Promise<void> {
+    await (await this.#api()).forget(threadId);
   }
 
   /** Keeps what changes for those who watch. */

@@ -1,4 +1,7 @@
 import { defineProtocol, defineTopic, method, type JsonValue, type ToolResult } from 'pith';
+import type { ActingUser } from '@pith/command-line';
+
+export type { ActingUser };
 
 /** A saved skill was given another timetable, or none. */
 export interface SavedRescheduled {
@@ -61,13 +64,6 @@ export interface ExposedSkill {
   readonly description: string;
   /** JSON Schema of its inputs. */
   readonly inputSchema: Readonly<Record<string, JsonValue>>;
-}
-
-/** Somebody who asks. */
-export interface ActingUser {
-  readonly userId: string;
-  /** Whether they act as an administrator: over HTTP what their token may. Absent: the settings say whether the person may. */
-  readonly asAdmin?: boolean | undefined;
 }
 
 /** Who asks for a run of an exposed skill, and where. */

@@ -24,7 +24,7 @@ export function scheduleCommands(store: ScheduleStore, { clock, use }: Pick<Exte
         io.print(
           schedules.length === 0
             ? 'Nothing is scheduled. Ask an agent to do something later.'
-            : schedules.map((each) => lineOf(each, clock.now())).join('\n'),
+            : schedules.map((each) => lineOf(each, clock.now(), io.userId)).join('\n'),
         );
       },
     },
@@ -52,12 +52,13 @@ function shown(schedule: Schedule, now: number) {
   };
 }
 
-function lineOf(schedule: Schedule, now: number): string {
-  const { id, agentId, message, cron, timeZone, last } = schedule;
+function lineOf(schedule: Schedule, now: number, own: string): string {
+  const { id, by, agentId, message, cron, timeZone, last } = schedule;
   const at = nextOf(schedule, now);
   const next = at === null ? 'is due' : localTime(at);
   const when = cron === null ? next : `${next} (${cron}, ${timeZone})`;
-  return `${id}  ${when}  ${agentId}  ${shortened(message)}${last === null ? '' : `  [last: ${last.reason}${last.error === undefined ? '' : `, ${shortened(last.error)}`}]`}`;
+  const who = by.user === own ? '' : `  for ${by.user}`;
+  return `${id}  ${when}${who}  ${agentId}  ${shortened(message)}${last === null ? '' : `  [last: ${last.reason}${last.error === undefined ? '' : `, ${shortened(last.error)}`}]`}`;
 }
 
 const SHOWN = 60;

@@ -117,9 +117,9 @@ export class SkillRegistry {
     return this.refreshIfOlderThan(Math.max(FRESH_MS, REST * this.scanMs));
   }
 
-  /** As a listing begins with it: all that is there now, but where a scan takes as long as a person notices, one that has just been made. */
+  /** As a listing begins with it: all that is there now. Where scans take as long as a person notices, one is enough until the watch hints at a change. */
   listing(): Promise<Snapshot> {
-    return this.scanMs < FELT_MS ? this.refresh() : this.fresh();
+    return this.scanMs < FELT_MS || this.watching === null ? this.refresh() : this.fresh();
   }
 
   /** As `fresh`, with the versions that an agent names in the place of the present ones. */

@@ -56,5 +56,5 @@ const CURES = {
   draft: 'look at it and decide: pith skills accept, or pith skills discard',
   disabled: "its reason above says which line of 'skills' in pith.yaml keeps it off",
   untrusted: TRUST_CURE,
-  invalid: "see 'pith skills validate' and correct its SKILL.md",
+  invalid: 'correct its SKILL.md; see: pith skills validate',
 } as const;

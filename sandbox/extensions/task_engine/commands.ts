@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Permissions, PithError, type Command, type CommandInput, type CommandIO, type ExtensionContext } from 'pith';
 import { WorkProvider, type RunningWork } from './contract.ts';
-import { type ActingUser, AFTER, countOption, localTime, OPEN, renderTable, textColumns, widthOf } from '@pith/command-line';
+import { type ActingUser, AFTER, countOption, localTime, OPEN, renderTable, textColumns, whoCells, widthOf } from '@pith/command-line';
 import type { TaskService } from './task-service.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
 import { changeJson, taskIdFor, taskJson } from './view.ts';
@@ -175,17 +175,21 @@ function listText(
   tasks: readonly Task[],
   works: readonly RunningWork[],
   now: number,
-  io: Pick<CommandIO, 'interactive' | 'columns'>,
+  io: Pick<CommandIO, 'interactive' | 'columns' | 'userId'>,
 ): string {
   if (tasks.length + works.length === 0) return 'There are no tasks. Submit one with: pith tasks submit "<goal>"';
+  const who = whoCells(
+    tasks.map(({ submitter }) => submitter.userId),
+    io.userId,
+  );
   const rows = [
-    ...works.map(({ id, title, startedAt, ended }) => [id, ended ?? 'running', 'command', '', `${ago(now - startedAt)} ago`, title]),
-    ...tasks.map(({ id, state, agent, steps, updatedAt, goal }) => {
+    ...works.map(({ id, title, startedAt, ended }) => [id, ended ?? 'running', '', 'command', '', `${ago(now - startedAt)} ago`, title]),
+    ...tasks.map(({ id, state, agent, steps, updatedAt, goal }, at) => {
       const step = state === 'running' ? steps + 1 : steps; // the one that is under way counts
-      return [id, state, agent, String(step), `${ago(now - updatedAt)} ago`, goal];
+      return [id, state, who[at] ?? '', agent, String(step), `${ago(now - updatedAt)} ago`, goal];
     }),
   ];
-  return renderTable(rows, textColumns(['ID', 'STATE', 'AGENT', 'STEPS', 'CHANGED', 'GOAL']), widthOf(io));
+  return renderTable(rows, textColumns(['ID', 'STATE', 'WHO', 'AGENT', 'STEPS', 'CHANGED', 'GOAL']), widthOf(io));
 }
 
 /** With who submitted it. */

@@ -74,7 +74,7 @@ export class TaskService {
   async find(id: string, userId: string | null): Promise<Task> {
     const task = await this.store.load(id);
     if (task && (userId === null || task.submitter.userId === userId)) return task;
-    const known = userId === null ? await this.store.ids() : (await this.store.list(1000, { userId })).map((each) => each.id);
+    const known = await idsSeenBy(this.store, userId);
     throw new PithError('task_unknown', `there is no task '${id}'${didYouMean(id, known)}`, {
       cure: 'see: pith tasks list',
     });
@@ -170,12 +170,19 @@ async function refuseTooMany(store: TaskStore, more: number, maxOpen: number, pa
     throw new PithError('limit_reached', `a task has ${MOST_SUBTASKS} subtasks at most`, { cure: 'do the rest in this task' });
 }
 
+/** Newest first; null: those of all users. */
+async function idsSeenBy(store: TaskStore, userId: string | null): Promise<readonly string[]> {
+  return userId === null ? store.ids() : (await store.list(MOST_GUESSED, { userId })).map(({ id }) => id);
+}
+
+const MOST_GUESSED = 1000;
+
 async function awaited(store: TaskStore, tasks: Tasks, id: string, by: Submitter): Promise<Task> {
   const task = await tasks.load(id);
-  if (task === null || task.submitter.userId !== by.userId)
-    throw new PithError('task_unknown', `there is no task '${id}' to wait for${didYouMean(id, await store.ids())}`, {
-      cure: 'see: pith tasks list',
-    });
+  if (task === null || task.submitter.userId !== by.userId) {
+    const known = await idsSeenBy(store, by.userId);
+    throw new PithError('task_unknown', `there is no task '${id}' to wait for${didYouMean(id, known)}`, { cure: 'see: pith tasks list' });
+  }
   if (hasEnded(task) && task.state !== 'done')
     throw new PithError('dependency_failed', `task '${id}' is ${task.state}, so nothing can wait for it`, { cure: `retry it first` });
   if (by.parent !== null && (await isAbove(store, id, by.parent)))

@@ -128,8 +128,7 @@ export class Worker {
 export const WORKER_TOOLS = ['complete_task', 'request_human_review'] as const;
 
 function outcomeOf({ reason, text, error }: Extract<TurnEvent, { type: 'turn-end' }>): TurnOutcome {
-  // Only the message says which limit it was; steps of delegated turns count as well, so that counting here would not do.
-  const outOfSteps = reason === 'limit' && /^stopped at max_turns\b/.test(error?.message ?? '');
+  const outOfSteps = reason === 'limit' && error?.limit === 'max_turns';
   return { reason, text, outOfSteps, ...(error === undefined ? {} : { error }) };
 }
 

@@ -34,6 +34,37 @@ describe('limits', () => {
     expect(world.calls).toHaveLength(1);
   });
 
+  it('K42 max_tool_calls counts calls of tools that there are not, and says how many were made', async () => {
+    const world = await limited({ max_tool_calls: 2 }, [{ calls: calls('no', 't', 'no', 'no', 't') }]);
+    const { end, events } = await world.run('go');
+    expect(end.error?.message).toContain('stopped at max_tool_calls (2); so far: 1 model step, 2 tool calls (ext/t), ');
+    const codes = events.flatMap((event) => (event.type === 'tool-result' ? [event.error?.code ?? 'ran'] : []));
+    expect(codes.toSorted()).toEqual(['limit_reached', 'limit_reached', 'limit_reached', 'ran', 'tool_unknown']);
+  });
+
+  describe('K42 what one answer asks for is counted while it comes, and one that asks for too much ends the turn', () => {
+    const id = '1';
+    const name = { toolName: 'no' };
+    it.each([
+      ['calls', 256, (at: number) => ({ type: 'tool-call', toolCallId: `${at}`, ...name, input: '{}' })],
+      ['calls whose inputs come first', 256, (at: number) => ({ type: 'tool-input-start', id: `${at}`, ...name })],
+      ['parts of an input', 64, () => ({ type: 'tool-input-delta', id, delta: ' '.repeat(65_536) })],
+      ['whole inputs', 2, (at: number) => ({ type: 'tool-call', toolCallId: `${at}`, ...name, input: ' '.repeat(2 * 1024 * 1024) })],
+    ])('%s', async (_what, most, part) => {
+      const world = await limited({ max_tokens: 10_000_000 }, []);
+      let sent = 0;
+      world.model.model.doStream = async () => ({
+        stream: (async function* () {
+          for (; sent < 10_000; sent += 1) yield part(sent) as never;
+        })(),
+      });
+      const { end } = await world.run('go');
+      expect(end).toMatchObject({ reason: 'error', error: { code: 'model_failed', message: expect.stringContaining('in one answer') } });
+      expect(sent).toBe(most);
+      expect((await world.history()).map(({ role }) => role)).toEqual(['user']);
+    });
+  });
+
   it('K42 max_tokens counts what the provider reports', async () => {
     const world = await limited({ max_tokens: 100 }, [{ ...call, usage: { inputTokens: 90, outputTokens: 20 } } as ScriptedStep]);
     const { end } = await world.run('go');

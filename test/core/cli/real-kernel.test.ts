@@ -313,7 +313,7 @@ describe("the kernel's own commands with the real kernel", () => {
     const [thread] = (await json('threads', 'list')) as { id: string }[];
     const id = thread!.id;
     const times = { date: expect.any(String), updatedAt: expect.any(Number) };
-    const listed = { id, agentId: 'assistant', title: 'greet Ada', compactions: 0, branchOf: null, ...times };
+    const listed = { id, agentId: 'assistant', title: 'greet Ada', compactions: 0, branchOf: null, userId: 'local', ...times };
     expect(thread).toEqual({ ...listed, createdAt: expect.any(Number) });
     expect(await json('threads', 'show', id, '--last', '1')).toMatchObject({
       ...listed,
@@ -354,7 +354,7 @@ describe('V1 threads check', () => {
     expect(await run('threads', 'check', '--all')).toEqual({ code: 0, out: '2 conversations checked; all is well\n', err: '' });
     damage("DELETE FROM messages WHERE thread = 'torn' AND seq = 3");
     damage(`UPDATE messages SET message = '{"role"' WHERE thread = 'cut' AND seq = 4`);
-    expect((await run('threads', 'show', 'cut')).err).toContain("pith threads check cut --repair'");
+    expect((await run('threads', 'show', 'cut')).err).toContain('pith threads check cut --repair');
     const { code, out } = await run('threads', 'check', '--all');
     expect([code, out.split('\n')]).toEqual([
       1,

@@ -176,7 +176,7 @@ describe('handlers of manifests', () => {
   });
 });
 
-it('U45 what was said goes with its thread, also where a handler still waits for it; other threads and topics keep theirs', async () => {
+it('U45 what was said goes with its thread, also where a handler still waits for it; other threads and topics keep theirs, and that it went is told', async () => {
   const handles = [{ topic: 'user.message', handler: 'remember' }];
   const pith = await listening(SEEN('remember'), { events: { handles } }, { model: scriptedModel([{ text: 'a' }, { text: 'b' }]) });
   for (const threadId of ['one', 'other']) await pith.run(`in ${threadId}`, { threadId });
@@ -191,6 +191,6 @@ it('U45 what was said goes with its thread, also where a handler still waits for
     ['one', 'other'],
   ]);
   await pith.kernel.agents.deleteThread('one');
-  expect(rows()).toEqual([['user.message other', 'task.changed one'], ['other']]);
+  expect(rows()).toEqual([['user.message other', 'task.changed one', 'thread.removed one'], ['other']]);
   await store.close();
 });

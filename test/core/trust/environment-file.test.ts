@@ -80,6 +80,17 @@ describe('U6 T1 the .env of a trusted project', () => {
     expect(test.kernel.host.setup.secrets()).toContainEqual({ name: 'SPY_KEY', extensions: ['spy'], from: '.env', for: null, none: [] });
   });
 
+  it('U6 K61 a key that is changed while Pith runs is kept out of texts from then on, and so is the former one', async () => {
+    const { test, project } = await spied({ '.env': 'SPY_KEY=canary-1234\n' });
+    const { secrets } = test.kernel.host;
+    writeFileSync(path.join(project, '.env'), 'SPY_KEY=rotated-5678\n');
+    expect(secrets.redactJson({ text: 'it is rotated-5678, was canary-1234' })).toEqual({
+      text: 'it is [secret SPY_KEY], was [secret SPY_KEY]',
+    });
+    writeFileSync(path.join(project, '.env'), 'SPY_KEY=again-9999\n');
+    expect(secrets.stream()?.feed('again-9999.')).toBe('[secret SPY_KEY].');
+  });
+
   it('U6 T1 is not read where nobody trusts the project, or where the person was not shown it', async () => {
     const options = { accepts: false, home: folderWith() };
     const project = folderWith({ ...EXTENSION, '.env': 'OPENAI_API_KEY=canary-1234\n' });

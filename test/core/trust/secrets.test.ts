@@ -17,6 +17,15 @@ function redacted(value: string): boolean {
   return secrets.redact(`before ${value} after`) === 'before [secret NAME] after';
 }
 
+it('K61 a value that another process keeps is kept out of texts from then on', () => {
+  const home = folderWith();
+  const file = openSecretsFile(home);
+  const secrets = createSecrets({}, file);
+  secrets.declare(['KEY']);
+  openSecretsFile(home).keep('KEY', { value: 'canary-1234', for: [] });
+  expect(secrets.redact('canary-1234')).toBe('[secret KEY]');
+});
+
 describe('a declared secret', () => {
   it.each(['http://127.0.0.1:8080/v1', 'https://models.example.com/openai/v1/', 'https://example.com'])(
     'K61 that is the mere address of a server is named in texts: %s',

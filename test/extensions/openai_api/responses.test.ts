@@ -49,6 +49,21 @@ describe('W20 responses', () => {
     await expect(unkept).rejects.toMatchObject({ status: 404, code: 'previous_response_not_found' });
   });
 
+  it('W20 a response is deleted with its conversation', async () => {
+    const served = await servedAgents([{ text: 'A secret.' }, { text: 'Another.' }]);
+    const openai = await clientOf(served);
+    const say = async () => openai.responses.create({ model: 'helper', input: 'Tell me' }).withResponse();
+    const [{ data: gone, response }, { data: kept }] = [await say(), await say()];
+    await served.pith.kernel.agents.deleteThread(response.headers.get('x-pith-thread') ?? '');
+    const isGone = async (id: string) =>
+      openai.responses.retrieve(id).then(
+        () => false,
+        ({ status }) => status === 404,
+      );
+    await until(async () => isGone(gone.id));
+    expect(await isGone(kept.id)).toBe(false);
+  });
+
   it('W20 a response that is not the last of its conversation is gone on from in a branch, as often as one wants', async () => {
     const served = await servedAgents(['Hello Ada.', 'Ada.', 'A branch.', 'Another.', 'Its end.'].map((text) => ({ text })));
     const openai = await clientOf(served);
@@ -106,8 +121,8 @@ describe('W20 responses', () => {
     const openai = await clientOf(served, token);
     const stream = openai.responses.create({ ...json, stream: true });
     await until(() => served.model.requests.length === 2);
-    const { status, parts } = await passed(clock, begun); // before anything is said
-    expect(status).toBe(200);
+    const { status, headers, parts } = await passed(clock, begun); // before anything is said
+    expect([status, headers['x-accel-buffering']]).toEqual([200, 'no']); // a proxy holds nothing back
     const heard = async (): Promise<string> => {
       let raw = '';
       while (!raw.includes(': still here')) raw += String((await parts.next()).value);

@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 import { stateFolder } from '@pith/safe-files';
 import { folderWith, lockOfDead } from '../../places.ts';
+import { askedTools } from '../asked-tools.ts';
 import { projectWith } from './project.ts';
 
 const edit = (path: string, old_text: string, new_text: string, more = {}) => ({ path, edits: [{ old_text, new_text, ...more }] });
@@ -133,6 +134,25 @@ describe('U2 edit_file', () => {
     expect(await project.question('write_file', { path: 'extensions/x.ts', content: 'x' })).toMatchObject({
       always: { key: 'write:.' },
     });
+  });
+
+  it('W5 agents change what decides for others, and read keys, for administrators only', async () => {
+    const project = await projectWith({ '.env': 'A_KEY=secret\n', 'AGENTS.md': 'Be nice\n', 'a.txt': 'one\n' });
+    const ada = askedTools(project.test, 'project_tools', { ...project.turn, userId: 'ada' });
+    for (const path of ['AGENTS.md', 'src/CLAUDE.md', '.env', '.env.local', '.envrc', '.mcp.json', '.vscode/tasks.json', 'Makefile']) {
+      const refused = { ok: false, error: { code: 'not_allowed', message: expect.stringContaining('for administrators only') } };
+      expect(await ada.question('write_file', { path, content: 'x\n' }), path).toBeNull();
+      expect(await ada.call('write_file', { path, content: 'x\n' }), path).toMatchObject(refused);
+    }
+    expect(await ada.call('edit_file', edit('AGENTS.md', 'nice', 'bad'))).toMatchObject({ error: { code: 'not_allowed' } });
+    expect(project.read('AGENTS.md')).toBe('Be nice\n');
+    expect(await ada.question('read_file', { path: '.env' })).toBeNull();
+    expect(await ada.call('read_file', { path: '.env' })).toMatchObject({ error: { code: 'not_allowed' } });
+    for (const path of ['.', '.env'])
+      expect(JSON.stringify(await ada.call('search_files', { pattern: 'A_KEY', path }))).not.toContain('secret\\n');
+    expect(await ada.call('edit_file', edit('a.txt', 'one', 'two'))).toMatchObject({ ok: true });
+    expect(await project.call('write_file', { path: 'AGENTS.md', content: 'x\n' })).toMatchObject({ ok: true });
+    expect(await project.call('read_file', { path: '.env' })).toMatchObject({ ok: true });
   });
 
   it('U4 Pith’s own sandbox, folders of skills, state, links and other places are not changed', async () => {

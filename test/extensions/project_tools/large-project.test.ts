@@ -42,7 +42,7 @@ it('S12 what is not found says how much was looked at, where there are too many 
   const root = folderWith();
   const project = openProject({ project: root, sandbox: `${root}/sandbox`, home: null }, () => `${root}/data`, {
     skills: async () => [],
-    mayRunUnconfined: async () => true,
+    mayChangePith: async () => true,
     unconfined: async () => undefined,
     proposalCure: async () => '',
   })!;

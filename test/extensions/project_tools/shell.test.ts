@@ -142,7 +142,7 @@ it("W5 a background command is its user's: for others its id is as unknown as an
 
 it('W5 what nothing would confine runs for administrators alone', async () => {
   const asked: string[] = [];
-  const project = { root: '/p', names: () => [], mayRunUnconfined: async (userId: string) => userId === 'local' };
+  const project = { root: '/p', names: () => [], mayChangePith: async (userId: string) => userId === 'local' };
   const runs = {
     project,
     settings: { ask_for_reading: true, timeout_seconds: 1 },
@@ -161,6 +161,29 @@ it('W5 what nothing would confine runs for administrators alone', async () => {
 });
 
 describe.skipIf(!available)('U3 in a sandbox', () => {
+  it('W5 commands for who is no administrator leave what agents are told, keys and what tools run as they are', async () => {
+    const project = await projectWith({
+      'AGENTS.md': 'Be nice\n',
+      'src/CLAUDE.md': 'here\n',
+      'package.json': '{}\n',
+      '.env': 'A_KEY=secret\n',
+    });
+    const ada = askedTools(project.test, 'project_tools', { ...project.turn, userId: 'ada' });
+    const guarded = ['AGENTS.md', 'CLAUDE.md', 'src/CLAUDE.md', 'package.json', '.env', '.envrc', '.mcp.json', '.vscode/tasks.json'];
+    const command = `cat .env; mkdir -p .vscode; for f in ${guarded.join(' ')}; do echo bad > $f; rm -f $f; mv other $f; done; echo done > free.txt`;
+    const said = out(await ada.call('shell', { command }));
+    expect(said).not.toContain('A_KEY');
+    expect(project.read('free.txt')).toBe('done\n');
+    expect(project.read('AGENTS.md')).toBe('Be nice\n');
+    expect(project.read('src/CLAUDE.md')).toBe('here\n');
+    expect(project.read('package.json')).toBe('{}\n');
+    expect(project.read('.env')).toBe('A_KEY=secret\n');
+    const others = ['CLAUDE.md', '.envrc', '.mcp.json', '.vscode'];
+    expect(others.filter((name) => existsSync(project.at(name)))).toEqual([]);
+    await project.call('shell', { command: 'echo mine > AGENTS.md; echo new > CLAUDE.md' });
+    expect([project.read('AGENTS.md'), project.read('CLAUDE.md')]).toEqual(['mine\n', 'new\n']);
+  });
+
   it('P13 sees nothing of the cases by which skills are measured', async () => {
     const project = await projectWith({
       '.claude/skills/x/SKILL.md': 'text\n',

@@ -162,7 +162,7 @@ describe('events over HTTP', () => {
     const token = await api.token({ userId: 'ann' });
     const ready = await (await api.events('/api/events', { token })).next();
     const [name = '', place = ''] = ready?.id?.split('-') ?? [];
-    for (const last of ['x', '12', `abcdef01-${place}`, `${name}-${Number(place) + 1}`, `${name}--1`]) {
+    for (const last of ['x', '12', `abcdef01-${place}`, `${name}-${Number(place) + 1000}`, `${name}--1`]) {
       const answer = await (await api.events('/api/events', { token, headers: { 'last-event-id': last } })).next();
       expect(answer, last).toMatchObject({ event: 'reset', id: expect.stringMatching(`^${name}-\\d+$`) as string });
     }

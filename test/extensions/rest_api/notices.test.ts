@@ -71,6 +71,34 @@ describe('what people are told outside of conversations', () => {
     ]);
   });
 
+  it('P4 W5 a proposal is told to administrators, who decide, besides the person in whose turn it was made', async () => {
+    const diff = '--- a/SKILL.md\n+++ b/SKILL.md\n@@ -5 +5,2 @@\n Write it.\n+Sign it.\n';
+    const input = { skill_id: 'letters', diff, justification: 'Letters had no name.' };
+    const api = await apiKernel([{ calls: [{ name: 'propose_skill_update', input }] }, { text: 'done' }], {
+      only: ['http', 'rest_api', 'skill_registry', 'skill_proposals'],
+      files: {
+        'skills/letters/SKILL.md': '---\nname: letters\ndescription: Write a letter. Use for letters.\n---\nWrite it.\n',
+        'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [skill_registry, skill_proposals] }\n',
+      },
+    });
+    const [ann, bob] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'bob' })];
+    const roots = [
+      await api.token({ userId: 'root', role: 'admin', may: 'admin' }),
+      await api.token({ userId: 'root', role: 'admin', may: 'admin' }),
+    ];
+    const stream = await api.events('/api/events', { token: roots[0] as string });
+    await api.pith.run('go on', { userId: 'ann', threadId: 'test' });
+    await upTo(stream, isNotice);
+    stream.leave();
+    const text = expect.stringContaining('proposes a change to the skill letters');
+    for (const token of [ann, ...roots]) expect(await listed(api, token)).toMatchObject([{ text }]);
+    expect(await listed(api, bob)).toEqual([]);
+    const [mine] = await listed(api, roots[0] as string);
+    const gone = await api.request(`/api/notices/${encodeURIComponent(mine?.id ?? '')}`, { method: 'DELETE', token: roots[0] as string });
+    expect(gone.status).toBe(200);
+    expect([(await listed(api, roots[1] as string)).length, (await listed(api, ann)).length]).toEqual([0, 1]);
+  });
+
   it('W1 W16 waits for the person at the terminal until a page is open, since a terminal may be next', async () => {
     const api = await apiKernel(ring('Look here.', null), { files });
     const token = await api.token({ userId: 'local', role: 'admin' });

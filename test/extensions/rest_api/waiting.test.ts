@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { systemClock } from '@pith/promises';
+import { scriptedModel, testKernel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../../core/store/index.ts';
 import { gate, until } from '../../waiting.ts';
@@ -171,5 +172,29 @@ describe('messages that wait', () => {
     expect((await api.request(`${path}/waiting/k1`, { method: 'DELETE', token })).status).toBe(200);
     await upTo(other, isThread);
     expect(await waiting()).toEqual([]);
+  });
+
+  it('W17 of a conversation that is deleted in a terminal nothing is kept, and what waits there begins no other one', async () => {
+    const asking = gate();
+    const only = ['http', 'rest_api'];
+    const api = await apiKernel([async () => (await asking.opened, RISK)], { only });
+    const { token, path, say } = await conversation(api);
+    const id = path.split('/').at(-1) ?? '';
+    const first = await say('go', 'k0');
+    await upTo(first, isTurn('turn-start'));
+    const waiting = await say('and then', 'k1');
+    asking.open();
+    await upTo(first, isTurn('turn-end'));
+    const elsewhere = await testKernel({ sandbox: api.pith.sandbox, only, model: scriptedModel([]) });
+    await elsewhere.kernel.agents.deleteThread(id);
+    await elsewhere.kernel.stop();
+    expect((await upTo(waiting, isTurn('turn-end'))).at(-1)).toMatchObject({
+      data: { turn: null, event: { error: { code: 'thread_unknown' } } },
+    });
+    await until(async () => (await api.request(path, { token })).status === 404);
+    const store = openStore(`${api.pith.sandbox}/data/pith.db`, systemClock);
+    const left = ['begun', 'keys', 'queued', 'ends'].map((table) => store.all(`SELECT * FROM rest_api__${table}`));
+    await store.close();
+    expect([left, api.model.requests.length]).toEqual([[[], [], [], []], 1]);
   });
 });

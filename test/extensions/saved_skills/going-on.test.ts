@@ -177,6 +177,27 @@ describe('runs whose process ends or stalls', () => {
     expect(clock.now() - from).toBeGreaterThanOrEqual(120_000);
   });
 
+  it('K91 a run whose progress the database does not take waits until it does, and goes on', async () => {
+    const clock = fakeClock();
+    const kernel = await savedKernel([{ calls: [{ name: 'list_saved_skills', input: {} }] }, { text: 'done' }], { clock });
+    await saveAs(kernel, 'ada', 'calls', { ...PLAIN, tools: ['list_saved_skills'] });
+    const change = (sql: string) => rowsIn(path.join(kernel.pith.sandbox, 'data/pith.db'), sql);
+    change(
+      `CREATE TRIGGER full BEFORE UPDATE ON saved_skills__runs WHEN NEW.steps > OLD.steps BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END`,
+    );
+    const id = await begun(kernel, 'run calls');
+    const { store } = kernel.pith.kernel.jobs;
+    await until(async () => (await store.list({ names: ['saved_skills.run'], limit: 1 }))[0]!.at > clock.now());
+    expect(await shown(kernel, id)).toMatchObject({ state: 'running' });
+    change('DROP TRIGGER full');
+    const run = await passing(
+      clock,
+      async () => !['queued', 'running'].includes((await shown(kernel, id)).state) && shown(kernel, id),
+      2_000,
+    );
+    expect(run).toMatchObject({ state: 'ok', output: 'done', error: null });
+  });
+
   it('M62 runs of one millisecond are begun in the order in which they were asked for', async () => {
     const clock = fakeClock();
     const kernel = await savedKernel(

@@ -215,6 +215,22 @@ describe('saving', () => {
     expect((await kernel.as('ada', 'saved delete inner --yes')).code).toBe(0);
   });
 
+  it('M14 a skill whose name is a word in the text of another is deleted when its owner says that it means something else', async () => {
+    const kernel = await savedKernel();
+    await saveAs(kernel, 'ada', 'report', PLAIN);
+    await saveAs(kernel, 'ada', 'outer', { system_prompt: 'Run others, and report.', tools: ['skill_invoke'] });
+    await expect(kernel.pith.command('saved delete report --yes', { userId: 'ada' })).rejects.toMatchObject({
+      code: 'in_use',
+      message: "'report' is named in the text of ada/outer, which may run it",
+      cure: expect.stringContaining('pith saved delete ada/report --despite-mentions'),
+    });
+    expect((await kernel.as('ada', 'saved delete report --yes --despite-mentions')).code).toBe(0);
+    await saveAs(kernel, 'ada', 'inner', PLAIN);
+    await kernel.as('ada', 'saved expose inner on --as plan');
+    await saveAs(kernel, 'ada', 'by-tool', { ...PLAIN, tools: ['saved_skills/plan'] });
+    expect(await kernel.as('ada', 'saved delete inner --yes --despite-mentions')).toMatchObject({ error: 'in_use' });
+  });
+
   it('M14 M23 a skill of somebody who cannot run it is no reason, and one that the owner may not see is not named', async () => {
     const kernel = await savedKernel();
     await saveAs(kernel, 'bob', 'inner', PLAIN);
@@ -223,7 +239,7 @@ describe('saving', () => {
     await kernel.as('admin', 'saved pin bob/inner');
     expect(await kernel.as('bob', 'saved delete inner --yes')).toMatchObject({
       error: 'in_use',
-      message: "'inner' is composed by skills that you may not see",
+      message: "'inner' is named in the text of skills that you may not see, which may run it",
     });
     await kernel.as('bob', 'saved share inner private');
     expect((await kernel.as('bob', 'saved delete inner --yes')).code).toBe(0);

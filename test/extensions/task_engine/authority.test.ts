@@ -38,6 +38,12 @@ describe('what tasks may do', () => {
     expect(unfinished.agentId).toBe('boss');
     const { tasks } = await kernel.tool('list_tasks', {});
     expect(tasks).toEqual([]); // they are ada's, and this user is another
+    const theirs = String(((await kernel.command('tasks', 'list')) as unknown as { readonly task_id: string }[])[0]?.task_id);
+    for (const id of [theirs, theirs.slice(0, -1)])
+      expect(await kernel.refusal('submit_task', { goal: 'x', after: [id] })).toMatchObject({
+        code: 'task_unknown',
+        message: `there is no task '${id}' to wait for`,
+      });
   });
 
   it.each([

@@ -111,10 +111,16 @@ export async function violations(page: Page): Promise<readonly string[]> {
 
 /** What stands out of a view at the side; what scrolls by itself does not. */
 export function tooWide(page: Page): Promise<readonly string[]> {
-  return page.locator('.view').evaluate((view) => {
-    if (view.scrollWidth <= view.clientWidth) return [];
-    const right = view.getBoundingClientRect().right;
-    const within = [...view.querySelectorAll('*')].filter((each) => each.closest('.scroll, pre') === null);
-    return within.filter((each) => each.getBoundingClientRect().right > right).map((each) => each.outerHTML.slice(0, 200));
+  return page.locator('main').evaluate((main) => {
+    const all = [main, ...main.querySelectorAll('*')].filter((each) => each.closest('.scroll, pre, textarea') === null);
+    // What scrolls up and down scrolls to the side too, where something in it is wider.
+    const { getComputedStyle: styleOf } = globalThis as unknown as { getComputedStyle(of: unknown): { readonly overflowY: string } };
+    const views = all.filter((each) => /auto|scroll/u.test(styleOf(each).overflowY) && each.scrollWidth > each.clientWidth);
+    return views.flatMap((view) => {
+      const right = view.getBoundingClientRect().right;
+      return all
+        .filter((each) => view.contains(each) && each.getBoundingClientRect().right > right)
+        .map((each) => each.outerHTML.slice(0, 200));
+    });
   });
 }

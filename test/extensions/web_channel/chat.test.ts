@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { type Message, PithError } from 'pith';
 import { gate, until } from '../../waiting.ts';
-import { describePage, openPage, say, violations } from './browser.ts';
+import { describePage, openPage, say, tooWide, violations } from './browser.ts';
 
 const MANY = 5000;
 /** One red pixel. */
@@ -478,7 +478,7 @@ describePage('the chat', () => {
     };
     const holds = async (): Promise<void> => {
       expect(await violations(page)).toEqual([]);
-      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(look.width);
+      expect(await tooWide(page)).toEqual([]);
     };
     await holds();
     await page.keyboard.type('Do it'); // the message is where one begins

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
 import { until } from '../../waiting.ts';
-import { describePage, openPage, say, violations } from './browser.ts';
+import { describePage, openPage, say, tooWide, violations } from './browser.ts';
 
 const POEMS = `---
 name: poems
@@ -49,7 +49,7 @@ describePage('skills on the page', () => {
     await page.getByText('which line of').first().waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByLabel('State').selectOption('invalid');
-    await page.getByText('and correct its SKILL.md').first().waitFor();
+    await page.getByText('correct its SKILL.md').first().waitFor();
     await page.getByLabel('Source').selectOption('sandbox/skills');
     await page.getByRole('link', { name: 'broken' }).waitFor();
     expect(faults).toEqual([]);
@@ -116,7 +116,7 @@ describePage('skills on the page', () => {
     await page.getByRole('cell', { name: 'lexical' }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.setViewportSize({ width: 360, height: 800 });
-    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+    expect(await tooWide(page)).toEqual([]);
     expect(faults).toEqual([]);
   });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
 import { until } from '../../waiting.ts';
-import { describePage, openPage, type OpenPage, violations } from './browser.ts';
+import { describePage, openPage, type OpenPage, tooWide, violations } from './browser.ts';
 
 /** Has settings of each kind, and asks for what nobody has agreed to. */
 const LIMITER = {
@@ -176,7 +176,7 @@ extensions:
       await page.getByRole('link', { name: part, exact: true }).click();
       await page.getByText(shown).first().waitFor();
       expect([part, await violations(page)]).toEqual([part, []]);
-      expect([part, (await page.evaluate<number>('document.documentElement.scrollWidth')) <= 360]).toEqual([part, true]);
+      expect([part, await tooWide(page)]).toEqual([part, []]);
     }
     expect(faults).toEqual([]);
   });
@@ -248,5 +248,33 @@ export default class {
     await page.getByText('Model:').waitFor();
     expect(await violations(page)).toEqual([]);
     expect(faults).toEqual([]);
+  });
+
+  it('W15 a cure is sent as its request says, where the page has a button for that request; else it leads to a view, or is a command', async () => {
+    const { page } = await openPage();
+    const request = (method: string, path: string) => ({ method, path, need: 'admin' });
+    const cures = [
+      { command: 'pith extensions reload sick', request: request('POST', '/api/extensions/sick/reload') },
+      { command: 'pith extensions reload gone', request: request('DELETE', '/api/extensions/gone/reload') },
+      { command: 'pith setup openai' },
+      { command: 'pith mcp login far' },
+      { command: 'pith jobs list --state dead' },
+    ];
+    const sent: string[] = [];
+    await page.route('**/api/doctor', (route) => {
+      const notes = cures.map((cure, at) => ({ severity: 'warning', code: `no_${at}`, message: `number ${at}`, cure }));
+      return route.fulfill({ json: { ok: false, model: { ref: 'a/b', why: '' }, skills: {}, extensions: [], agents: [], notes } });
+    });
+    await page.route('**/api/extensions/**', (route) => {
+      sent.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);
+      return route.fulfill({ json: {} });
+    });
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByRole('button', { name: 'Reload sick' }).press('Enter');
+    await page.getByText('Done.').waitFor();
+    expect(sent).toEqual(['POST /api/extensions/sick/reload']);
+    expect(await page.getByRole('link', { name: 'Settings of openai' }).getAttribute('href')).toBe('/system/extensions/openai');
+    expect(await page.getByRole('link', { name: 'Work' }).count()).toBe(2); // one is of the page
+    expect(await page.locator('main code').allTextContents()).toEqual(['a/b', 'pith extensions reload gone', 'pith mcp login far']);
   });
 });

@@ -39,5 +39,6 @@ it('J10 keeps the clock of a zone for the next time, not of names that are none,
 it('M47 nicknames stand for five fields', () => {
   expect(withoutNickname(' @Daily ')).toBe('0 0 * * *');
   expect(withoutNickname('@reboot')).toBe('@reboot');
+  for (const word of ['__proto__', 'constructor', 'toString']) expect(withoutNickname(word)).toBe(word);
   expect(withoutNickname('30 9 * * *')).toBe('30 9 * * *');
 });

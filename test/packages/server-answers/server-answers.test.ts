@@ -1,4 +1,4 @@
-import { headerProblem, serverEvents, serverWords, type ServerEvent } from '@pith/server-answers';
+import { headerProblem, sentEvent, serverEvents, serverWords, type ServerEvent } from '@pith/server-answers';
 import { describe, expect, it } from 'vitest';
 
 async function* bytes(text: string, size: number): AsyncGenerator<Uint8Array> {
@@ -30,6 +30,14 @@ describe('server-sent events', () => {
     ['', []],
   ])('come out the same wherever the network cuts them: %j', async (text, expected) => {
     for (const size of [1, 2, 3, 5, 1000]) expect(await events(text, size)).toEqual(expected);
+  });
+
+  it('W16 are read as they were sent, whatever lines their data has', async () => {
+    const sent = [sentEvent({ text: 'a\r\n\n: b' }, { id: 'x-1', event: 'turn' }), sentEvent('c')].map((each) =>
+      Buffer.from(each).toString(),
+    );
+    expect(sent[0]).toBe('id: x-1\nevent: turn\ndata: {"text":"a\\r\\n\\n: b"}\n\n');
+    expect(await events(sent.join(''))).toEqual(data('{"text":"a\\r\\n\\n: b"}', '"c"'));
   });
 
   it('come as soon as they are there, also where lines end with CR', async () => {

@@ -1,6 +1,7 @@
 import { defineTool, toolResult, z, type Tool, type ToolCall, type ToolResult, type TurnInfo } from 'pith';
 import type { OneAtATime } from '@pith/folder-changes';
 import { FileRefused, unlessRefused } from '@pith/safe-files';
+import { refuseGuardedChange } from '../files/guarded-files.ts';
 import { noFile } from '../files/read-file.ts';
 import type { Project } from '../files/project.ts';
 import { applyEdits } from './edits.ts';
@@ -76,7 +77,7 @@ function changeTool<Schema extends z.ZodType<{ readonly path: string }>>(
     const [names, real] = [project.names(call.path), project.followed(call.path)];
     if (names.join('/') !== real.join('/'))
       throw new FileRefused('file_unavailable', `'${names.join('/')}' is a link to '${real.join('/')}': change that file instead`);
-    project.changeGuard(names); // throws for files that are changed in another way
+    await refuseGuardedChange(project, names, turn);
     if (await project.isOfSkills(names))
       throw new FileRefused(
         'use_proposal',

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Places, TurnInfo } from 'pith';
-import { FileRefused, isInside, isSecretFile, isSkillCase, Jail, realPathOf, runsLaterIn, type StagingNotes } from '@pith/safe-files';
+import { FileRefused, isInside, isSkillCase, Jail, realPathOf, type StagingNotes } from '@pith/safe-files';
+import { guardOf } from './guarded-files.ts';
 
 /** The person's project: the folder that file tools and commands stay in, and the parts of it that they may not use. */
 export interface Project {
@@ -20,8 +21,8 @@ export interface Project {
   visible(): (names: readonly string[]) => boolean;
   /** Absolute paths of the folders of skills, wherever they are. */
   skills(): Promise<readonly string[]>;
-  /** Whether an agent may run commands in no sandbox, where they can change all of this Pith, in the turns of this user. */
-  mayRunUnconfined(userId: string): Promise<boolean>;
+  /** Whether agents may change this Pith, and what it and people's tools go by, in the turns of this user. */
+  mayChangePith(userId: string): Promise<boolean>;
   /** Before a command runs in no sandbox: what it changes in them waits for a person. */
   unconfined(program: string, turn: TurnInfo): Promise<void>;
   /** What an agent does in place of a change in them, as the end of a sentence. */
@@ -38,11 +39,11 @@ export function openProject(
   data: () => string,
   {
     skills,
-    mayRunUnconfined,
+    mayChangePith,
     unconfined,
     proposalCure,
     notes = null,
-  }: Pick<Project, 'skills' | 'mayRunUnconfined' | 'unconfined' | 'proposalCure'> & { readonly notes?: StagingNotes | null },
+  }: Pick<Project, 'skills' | 'mayChangePith' | 'unconfined' | 'proposalCure'> & { readonly notes?: StagingNotes | null },
 ): Project | null {
   if (places.project === null) return null;
   const jail = new Jail(places.project, undefined, notes);
@@ -85,7 +86,7 @@ export function openProject(
     },
     visible,
     skills,
-    mayRunUnconfined,
+    mayChangePith,
     unconfined,
     proposalCure,
     async isOfSkills(found) {
@@ -97,8 +98,7 @@ export function openProject(
           'use_file',
           `'${found.join('/')}' is in Pith's own sandbox: change extensions, agents and skills with the tool 'file' or the builder`,
         );
-      if (found[0]?.toLowerCase() === 'sandbox') return 'is where Pith looks for the settings and extensions of a project';
-      return isSecretFile(found) ? 'may contain secrets' : runsLaterIn(found);
+      return guardOf(found);
     },
   };
 }

@@ -1,8 +1,19 @@
-import { defineTool, toolError, toolResult, z, type ApprovalQuestion, type Tool, type ToolCall, type ToolResult } from 'pith';
+import {
+  defineTool,
+  toolError,
+  toolResult,
+  z,
+  type ApprovalQuestion,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
+  type TurnInfo,
+} from 'pith';
 import { imageIn, imageTypeOf, MOST_IMAGE_BYTES } from '@pith/image-header';
 import { binaryType, decodeText, isSecretFile, unlessRefused, FileRefused } from '@pith/safe-files';
 import { BYTE_ORDER_MARK, linesOf, type Line } from '@pith/text-changes';
 import { sha256 } from '@pith/plain-data';
+import { refuseGuardedRead } from './guarded-files.ts';
 import type { Project } from './project.ts';
 import { slipsOf } from '@pith/plain-text';
 
@@ -27,15 +38,17 @@ export function readFileTool(project: Project): Tool {
     input,
     effect: 'read',
     permission: { authoring: 'anyone', safeToShare: true },
-    needsApproval: ({ path }) => unlessRefused(() => questionFor(project, path) ?? false, false),
+    needsApproval: ({ path }, turn) => unlessRefused(async () => (await questionFor(project, path, turn)) ?? false, false),
     execute: (call, about) => read(project, call, about),
     present: (result) => (result.ok ? (result.title ?? 'Read') : `Error: ${result.error.message}`),
   });
 }
 
-function questionFor(project: Project, given: string): ApprovalQuestion | null {
+async function questionFor(project: Project, given: string, turn: TurnInfo): Promise<ApprovalQuestion | null> {
   const names = project.followed(given);
-  if (![names, project.names(given)].some(isSecretFile)) return null;
+  const ways = [names, project.names(given)];
+  for (const way of ways) await refuseGuardedRead(project, way, turn);
+  if (!ways.some(isSecretFile)) return null;
   const path = names.join('/');
   return {
     summary: `read ${path}, which may contain secrets`,
@@ -45,11 +58,11 @@ function questionFor(project: Project, given: string): ApprovalQuestion | null {
   };
 }
 
-async function read(project: Project, call: z.infer<typeof input>, { approved }: ToolCall): Promise<ToolResult> {
+async function read(project: Project, call: z.infer<typeof input>, { approved, turn }: ToolCall): Promise<ToolResult> {
   const names = project.followed(call.path);
   const [asked, real] = [project.names(call.path).join('/'), names.join('/')];
   const path = asked === real ? real : `${asked} (a link to ${real})`;
-  const question = questionFor(project, call.path);
+  const question = await questionFor(project, call.path, turn);
   if (question !== null && question.subject !== approved)
     return toolError(
       'approval_needed',

@@ -9,6 +9,7 @@ import { messageOf, PithError, type Diagnostic, type ExtensionContext, type Turn
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
 import { CommandWatch, type Leftovers } from './command-watch.ts';
+import { HeldFiles } from './held-files.ts';
 import { namedFolders, placesOf, type Access } from './shell-places.ts';
 import { GitHistory } from './git-history.ts';
 import { linkedRepository } from './linked-repository.ts';
@@ -24,6 +25,8 @@ export interface ShellCommand {
   readonly sandboxed: boolean;
   /** It can only read, so it runs where nothing can be written, without home and settings. */
   readonly readOnlyCommand: ReadOnlyCommand | null;
+  /** False: the files that decide what agents are told, which keys count or what people's tools run stay as they are. */
+  readonly mayChangePith: boolean;
   /** Who is notified of autorun files that it leaves. */
   readonly asker: Pick<TurnInfo, 'threadId' | 'userId'>;
 }
@@ -52,6 +55,7 @@ export class CommandRuns {
   readonly history = new GitHistory();
   readonly #programs: ConfinedPrograms;
   readonly #watch: CommandWatch;
+  readonly #held: HeldFiles;
   readonly #background = new Map<string, Running>();
   #count = 0;
 
@@ -61,6 +65,7 @@ export class CommandRuns {
   ) {
     this.#programs = createConfinedPrograms();
     context.own(() => this.#programs.close());
+    this.#held = new HeldFiles(project);
     this.#watch = new CommandWatch(
       { root: project.root, jail: project.jail, state: project.data() },
       stateFolder(context.dataDirectory, 'watched'),
@@ -114,7 +119,7 @@ export class CommandRuns {
     signal: AbortSignal,
   ): Promise<ConfinedOutcome & { readonly output: string; readonly left: readonly string[]; readonly leftBefore: readonly string[] }> {
     const { project, context } = this;
-    const { command, access, sandboxed, readOnlyCommand } = wanted;
+    const { command, access, sandboxed, readOnlyCommand, mayChangePith } = wanted;
     const home = project.home ?? '/nonexistent';
     if (sandboxed && isInside(home, project.root))
       throw new FileRefused(
@@ -163,15 +168,17 @@ export class CommandRuns {
     const finish = oncePromised(async () => {
       ended.abort();
       await looking;
+      if (!mayChangePith) this.#held.end();
       await report(await this.#watch.end(command));
     });
     try {
+      const held = mayChangePith ? [] : await this.#held.begin(signal);
       const outcome = await this.#confined(
         wanted,
         {
           readOnly: [...repository, ...(sandboxed && access.includes('home') ? this.homeFolders() : [])],
           writable: [project.root],
-          covered: secrets === null ? [] : [...(linked?.covered ?? []), ...(await placesOf(project, secrets, signal))],
+          covered: secrets === null ? [] : [...held, ...(linked?.covered ?? []), ...(await placesOf(project, secrets, signal))], // what is empty covers what is held,
           env: sandboxed && !access.includes('network') ? { ...ENVIRONMENT, ...NO_RETRIES } : ENVIRONMENT,
           user: { home, fileMb: context.config.shell.file_mb, caches: path.join(project.data(), '.cache', 'commands') },
           onOutput: say,

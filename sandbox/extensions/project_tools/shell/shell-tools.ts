@@ -63,7 +63,7 @@ function shellTool(runs: CommandRuns, undo: UndoLog): Tool {
       unlessRefused(async () => {
         if (decided.keep(wanted, turn, await unaskedOf(runs, wanted)) !== null) return false;
         const { sandboxed, ...question } = await questionOf(runs, wanted);
-        return sandboxed || (await runs.project.mayRunUnconfined(turn.userId)) ? question : false; // else it is refused
+        return sandboxed || (await runs.project.mayChangePith(turn.userId)) ? question : false; // else it is refused
       }, false),
     execute: (wanted, call) => run({ runs, undo, decided }, wanted, call),
     present: (result) => (result.ok ? (result.title ?? 'Ran') : `Error: ${result.error.message}`),
@@ -177,7 +177,8 @@ async function run(
 ): Promise<ToolResult> {
   const made = decided.take(wanted, turn);
   const { subject, sandboxed } = await questionOf(runs, wanted);
-  if (!sandboxed && !(await runs.project.mayRunUnconfined(turn.userId)))
+  const mayChangePith = await runs.project.mayChangePith(turn.userId);
+  if (!sandboxed && !mayChangePith)
     return toolError(
       'not_allowed',
       'The command was not run: nothing confines it on this machine, and only administrators have agents run such commands',
@@ -200,6 +201,7 @@ async function run(
     timeoutMs: seconds * 1000,
     sandboxed,
     readOnlyCommand,
+    mayChangePith,
     asker: turn,
   };
   if (!sandboxed) await runs.project.unconfined(`the command '${shortened(wanted.command)}'`, turn);

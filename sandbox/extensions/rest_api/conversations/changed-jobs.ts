@@ -1,4 +1,4 @@
-import { captureCommand } from '@pith/command-line';
+import { kernelCommands } from '@pith/command-line';
 import { CommandProvider, type ExtensionContext } from 'pith';
 
 /** Whose jobs have changed up to a number that grows with each change, in whichever process; null: nobody's. */
@@ -11,10 +11,9 @@ const COMMAND = 'jobs changes';
 
 /** Those that have changed since `number`; null: only the present number is asked. null as result: nothing here knows of jobs. */
 export async function changedJobs({ find }: Pick<ExtensionContext, 'find'>, number: number | null): Promise<ChangedJobs | null> {
-  const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-  const commands = (await kernel?.getCommands()) ?? [];
-  if (!commands.some(({ path }) => path === COMMAND)) return null;
+  const kernel = kernelCommands(find(CommandProvider));
+  if ((await kernel.find(COMMAND)) === null) return null;
   const options: Readonly<Record<string, number>> = number === null ? {} : { since: number };
-  const { values } = await captureCommand({ getCommands: () => commands }, COMMAND, { options }, new AbortController().signal);
+  const { values } = await kernel.run(COMMAND, { options }, new AbortController().signal);
   return values[0] as unknown as ChangedJobs;
 }

@@ -1,6 +1,6 @@
+import { EVENT_STREAM } from '@pith/server-answers';
 import { type ApiRoute, apiRoute } from '../route.ts';
 import type { Feed } from './feed.ts';
-import { streamed } from './server-events.ts';
 
 export function eventRoutes(feed: Feed): readonly ApiRoute[] {
   return [
@@ -13,7 +13,11 @@ export function eventRoutes(feed: Feed): readonly ApiRoute[] {
         types: ['text/event-stream'],
         reads: ['Last-Event-ID'],
       },
-      async ({ caller, headers, signal }) => streamed(feed.events(caller, headers['last-event-id'], signal)),
+      async ({ caller, headers, signal }) => ({
+        status: 200,
+        headers: EVENT_STREAM,
+        body: feed.events(caller, headers['last-event-id'], signal),
+      }),
     ),
   ];
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { oncePromised } from '@pith/promises';
+import { oncePromised, untilAborted } from '@pith/promises';
+import { HEARTBEAT_MS, sentEvent } from '@pith/server-answers';
 import { codeOf, type Conversations, type ExtensionContext, messageOf, type Remote } from 'pith';
 import { savedRescheduled } from 'pith/saved_skills';
 import { scheduleChanged } from 'pith/scheduler';
@@ -11,7 +12,6 @@ import type { LiveTurns } from './live-turns.ts';
 import { type Frame, Outbox } from './outbox.ts';
 import type { QueuedMessages } from './queued-messages.ts';
 import type { RunningElsewhere } from './running-elsewhere.ts';
-import { serverEvent } from './server-events.ts';
 import { type ApiTables, DAY_MS } from './tables.ts';
 
 export interface FeedPorts {
@@ -50,7 +50,6 @@ const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set<Change['kind']>(['extens
 const WORK: ReadonlySet<string> = new Set<Change['kind']>(['job', 'schedule']);
 
 const LOOK_MS = 500;
-const HEARTBEAT_MS = 15_000;
 /** Of what waits for one reader. */
 const MOST_BYTES = 4 * 1024 * 1024;
 const PAGE = 200;
@@ -67,6 +66,11 @@ export class Feed {
   /** The look that has not begun. */
   #next: Promise<void> | null = null;
   #subscribed: () => void = () => undefined;
+  #begin: () => void = () => undefined;
+  /** Once what changed before this process is told. */
+  readonly #begun = new Promise<void>((resolve) => {
+    this.#begin = resolve;
+  });
 
   constructor(private readonly ports: FeedPorts) {}
 
@@ -92,6 +96,7 @@ export class Feed {
     try {
       // What changed before this process is not known one by one.
       await this.add((['extension', 'agent', 'skill', 'thread'] as const).map((kind) => ({ kind, id: '', userId: null })));
+      this.#begin();
       while (!signal.aborted) {
         await this.#look().catch(failed);
         await (this.#subscribers.size > 0 ? clock.sleep(LOOK_MS, signal) : this.#somebody(signal)).catch(() => undefined); // it ends
@@ -112,11 +117,15 @@ export class Feed {
     const { events: published, id } = this.ports.context;
     published.publish('channel.opened', { extensionId: id });
     try {
+      await untilAborted(this.#begun, signal);
       await this.#look();
       const name = await this.#name();
       const known = await this.#placeOf(name, last);
       let sent = known ?? this.#notified;
-      yield serverEvent(known === null && last !== undefined ? 'reset' : 'ready', { userId: reader.userId }, `${name}-${sent}`);
+      yield sentEvent(
+        { userId: reader.userId },
+        { event: known === null && last !== undefined ? 'reset' : 'ready', id: `${name}-${sent}` },
+      );
       for (let page = await this.#after(sent); page.length > 0; page = await this.#after(sent))
         for (const change of page) {
           sent = change.place;
@@ -125,8 +134,8 @@ export class Feed {
       for (;;) {
         const next = await subscriber.outbox.next(this.ports.context.clock, HEARTBEAT_MS, signal);
         if (next === 'ended') return;
-        if (next === 'over') return yield serverEvent('reset', {}, `${name}-${this.#notified}`);
-        if (next === 'idle') yield serverEvent('heartbeat', {});
+        if (next === 'over') return yield sentEvent({}, { event: 'reset', id: `${name}-${this.#notified}` });
+        if (next === 'idle') yield sentEvent({}, { event: 'heartbeat' });
         else for (const { place, bytes } of next) if (place === undefined || place > sent) yield bytes;
       }
     } finally {
@@ -292,5 +301,5 @@ function changesOf({ id, userId, asked }: { readonly id: string; readonly userId
 }
 
 function frameOf(name: string, { place, kind, id }: PlacedChange): Frame {
-  return { place, bytes: serverEvent('changed', { kind, id }, `${name}-${place}`) };
+  return { place, bytes: sentEvent({ kind, id }, { event: 'changed', id: `${name}-${place}` }) };
 }

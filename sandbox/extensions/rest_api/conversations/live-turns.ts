@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
+import { HEARTBEAT_MS, sentEvent } from '@pith/server-answers';
 import {
   type Conversations,
   type ExtensionContext,
@@ -15,14 +16,12 @@ import {
 import { shownEvent } from 'pith/http';
 import { type Frame, Outbox } from './outbox.ts';
 import type { AskedTurn, KeptTurn, QueuedMessages } from './queued-messages.ts';
-import { serverEvent } from './server-events.ts';
 import type { TurnEnds } from './turn-ends.ts';
 
 /** The channel of turns that are asked for here. */
 export const CHANNEL_ID = 'web';
 /** Of events that wait for one reader of a turn. */
 const MOST_BYTES = 8 * 1024 * 1024;
-const HEARTBEAT_MS = 15_000;
 /** Of what a call has put out, for those who come later. */
 const MOST_OUTPUT = 64 * 1024;
 
@@ -34,6 +33,11 @@ const MOST_LOOKS = 10;
 type TurnEnd = Extract<TurnEvent, { type: 'turn-end' }>;
 
 const NEVER_BEGAN: TurnEnd = { type: 'turn-end', reason: 'aborted', text: '', usage: { inputTokens: 0, outputTokens: 0 } };
+
+const REMOVED: NonNullable<TurnEnd['error']> = {
+  code: 'thread_unknown',
+  message: 'this message was not sent: its conversation was deleted while it waited; begin a new one',
+};
 
 /** What is drawn again for somebody who comes later: the events of the step that is open. `n`: of the last event. */
 interface LiveState {
@@ -71,7 +75,7 @@ export class LiveTurn {
     if (event.type === 'turn-start') this.turnId = event.turn;
     this.#keep(event);
     const said = { thread: this.asked.threadId, turn: this.turnId, n: this.#n, event: event as unknown as JsonValue };
-    const frame = { bytes: serverEvent('turn', said) };
+    const frame = { bytes: sentEvent(said, { event: 'turn' }) };
     for (const reader of this.#readers) reader.add(frame);
     if (event.type !== 'turn-end') return frame;
     this.#end = event;
@@ -97,7 +101,8 @@ export class LiveTurn {
   /** `open` is its state as it is now; then its events. The turn goes on when the reader leaves. */
   async *events(clock: ExtensionContext['clock'], signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const reader = new Outbox(MOST_BYTES);
-    const open = serverEvent('open', { thread: this.asked.threadId, ...(this.state() as unknown as Readonly<Record<string, JsonValue>>) });
+    const state = this.state() as unknown as Readonly<Record<string, JsonValue>>;
+    const open = sentEvent({ thread: this.asked.threadId, ...state }, { event: 'open' });
     if (this.#end === null) this.#readers.add(reader);
     else reader.end();
     try {
@@ -105,8 +110,8 @@ export class LiveTurn {
       for (;;) {
         const next = await reader.next(clock, HEARTBEAT_MS, signal);
         if (next === 'ended') return;
-        if (next === 'over') return yield serverEvent('reset', {});
-        if (next === 'idle') yield serverEvent('heartbeat', {});
+        if (next === 'over') return yield sentEvent({}, { event: 'reset' });
+        if (next === 'idle') yield sentEvent({}, { event: 'heartbeat' });
         else for (const { bytes } of next) yield bytes;
       }
     } finally {
@@ -181,6 +186,12 @@ export class LiveTurns {
     const asked = await this.queued.takeBack(kept);
     if (asked !== null) this.#same(kept)?.take(NEVER_BEGAN); // else another process has it, and finds it gone
     return asked;
+  }
+
+  /** What waits in a thread that was removed begins no other one of its id. */
+  async forget(threadId: string): Promise<void> {
+    await this.queued.forget(threadId);
+    await Promise.all(this.of(threadId).map(async (turn) => turn.isWaiting && this.#refuse(turn, REMOVED)));
   }
 
   /** Those of a thread that have not ended, the one that runs first. */
@@ -269,6 +280,7 @@ export class LiveTurns {
   /** Until the turn before it has ended: what was said before a question does not answer it. A turn that nobody goes on with goes on here. */
   async #freed(turn: LiveTurn): Promise<void> {
     const { threadId } = turn.asked;
+    let wasThere = false;
     for (let looks = 0; !turn.hasEnded && !this.#stop.signal.aborted;) {
       const ahead = this.first(threadId);
       if (ahead !== null) {
@@ -278,7 +290,9 @@ export class LiveTurns {
       const found = await this.conversations.find(threadId);
       const isOpen = (await this.conversations.questions({ threadId })).length > 0;
       if (this.first(threadId) !== null) continue;
+      if (found === null && wasThere) return this.#refuse(turn, REMOVED);
       if (found === null || found.state === 'idle') return;
+      wasThere = true;
       looks = found.state === 'awaiting_approval' && !isOpen ? looks + 1 : 0;
       const hasGoneOn = (found.state === 'cut_off' || looks > MOST_LOOKS) && (await this.#goOn(turn, found.agentId));
       if (!hasGoneOn && !turn.hasEnded) await this.context.clock.sleep(LOOK_MS, this.#stop.signal).catch(() => undefined); // stopped: the loop sees it

@@ -7,6 +7,8 @@ import { type ApiTables, DAY_MS } from './tables.ts';
 const LOCAL = 'local';
 const KEPT_MS = 30 * DAY_MS;
 const MOST = 100;
+/** What waits for an administrator, whoever caused it. */
+const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set(['proposal']);
 const ABOUT = z.strictObject({ kind: z.string(), id: z.string() });
 
 /** What a person is told outside of turns: kept until they dismiss it, for a page that they have open or open later. */
@@ -15,29 +17,38 @@ export class Notices {
     private readonly tables: ApiTables,
     private readonly clock: Pick<Clock, 'now'>,
     private readonly feed: Pick<Feed, 'add' | 'isRead'>,
+    /** Those who may decide over HTTP what administrators decide. */
+    private readonly administrators: () => Promise<readonly string[]>,
   ) {}
 
   /**
-   * `target`: `web:NAME`, or `web` for whom the message concerns. The person at the terminal is reached here only while a page is open,
-   * because a terminal may be opened next. Rejects `provider_unavailable` otherwise.
+   * `target`: `web:NAME`, or `web` for whom the message concerns, and for those who decide on what it tells of. The person at the terminal
+   * alone is reached here only while a page is open, because a terminal may be opened next. Rejects `provider_unavailable` otherwise.
    */
   async deliver({ key, kind, text, threadId, userId, about, approvalId }: ChannelMessage, target: string): Promise<string> {
     const named = target.startsWith('web:') ? target.slice(4) : null;
-    const to = named ?? userId ?? LOCAL;
-    if (named === null && to === LOCAL && !this.feed.isRead(LOCAL))
+    const known = ABOUT.safeParse(about);
+    const deciders = named === null && FOR_ADMINISTRATORS.has(known.data?.kind ?? '') ? await this.administrators() : [];
+    const people = [...new Set([named ?? userId ?? LOCAL, ...deciders])];
+    if (named === null && people.every((each) => each === LOCAL) && !this.feed.isRead(LOCAL))
       throw new PithError('provider_unavailable', 'no page is open to show this', { cure: 'open one: pith web' });
     if (approvalId !== undefined) return approvalId; // the page asks it in its conversation
     const id = key ?? randomUUID();
     const at = this.clock.now();
-    const known = ABOUT.safeParse(about);
+    const ofAll = { at, kind, text, about: known.success ? JSON.stringify(known.data) : null };
+    const rows = people.map((user_id, index) =>
+      index === 0 ? { ...ofAll, id, user_id, thread: threadId ?? null } : { ...ofAll, id: `${id}/${user_id}`, user_id, thread: null },
+    );
     await this.tables.write((db) => [
-      db
-        .insertInto('rest_api__notices')
-        .values({ id, at, user_id: to, kind, text, thread: threadId ?? null, about: known.success ? JSON.stringify(known.data) : null })
-        .onConflict((each) => each.doNothing()),
+      ...rows.map((row) =>
+        db
+          .insertInto('rest_api__notices')
+          .values(row)
+          .onConflict((each) => each.doNothing()),
+      ),
       db.deleteFrom('rest_api__notices').where('at', '<', at - KEPT_MS),
     ]);
-    await this.feed.add([{ kind: 'notice', id, userId: to }]);
+    await this.feed.add(rows.map((row) => ({ kind: 'notice', id: row.id, userId: row.user_id })));
     return id;
   }
 

@@ -61,12 +61,9 @@ export class OwnedThreads {
     }
   }
 
-  /** Of a thread that is deleted: its id is unknown from then on. */
+  /** Of a thread that was removed: its id is unknown from then on. */
   async forget(thread: string): Promise<void> {
-    await this.tables.write((db) => [
-      db.deleteFrom('rest_api__begun').where('thread', '=', thread),
-      db.deleteFrom('rest_api__keys').where('thread', '=', thread),
-    ]);
+    await this.tables.write((db) => [db.deleteFrom('rest_api__begun').where('thread', '=', thread)]);
   }
 
   async #begunBy(thread: string): Promise<string | null> {

@@ -112,6 +112,10 @@ export class QueuedMessages {
     this.#changed(kept);
   }
 
+  async forget(threadId: string): Promise<void> {
+    await this.tables.write((db) => [db.deleteFrom('rest_api__queued').where('thread', '=', threadId)]);
+  }
+
   /** What had begun first, then what waits, the oldest first. */
   async all(): Promise<readonly RestoredTurn[]> {
     const rows = await this.tables.all((db) =>

@@ -1,6 +1,7 @@
-import { captureCommand } from '@pith/command-line';
+import { kernelCommands } from '@pith/command-line';
 import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
+import { EVENT_STREAM } from '@pith/server-answers';
 import {
   codeOf,
   CommandProvider,
@@ -23,7 +24,6 @@ import type { TurnEnds } from './turn-ends.ts';
 import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
 import type { RunningElsewhere } from './running-elsewhere.ts';
 import type { UsedKeys } from './used-keys.ts';
-import { streamed } from './server-events.ts';
 import {
   choiceShape,
   count,
@@ -48,6 +48,8 @@ export interface ThreadPorts {
   readonly threads: OwnedThreads;
   readonly ends: TurnEnds;
   readonly keys: UsedKeys;
+  /** What is kept of a thread that was removed. */
+  forget(threadId: string): Promise<void>;
 }
 
 type Messages = Awaited<ReturnType<Conversations['messages']>>;
@@ -112,8 +114,8 @@ function readingRoutes({ context, conversations, turns, elsewhere, threads, ends
         const [last] = live === null ? await conversations.messages(owned.id, { limit: 1 }) : [];
         const hide = hiddenFolders(context.use(Places));
         const end = last === undefined ? null : hide(await ends.of(owned.id, last.turnId));
-        const told = messages.map((each) => ({ ...each, documents: hide(each.documents), results: hide(each.results) }));
-        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages: told, older, live, end }) };
+        const shownMessages = messages.map((each) => ({ ...each, documents: hide(each.documents), results: hide(each.results) }));
+        return { status: 200, headers: { etag: tagOf(thread.title) }, json: plain({ thread, messages: shownMessages, older, live, end }) };
       },
     ),
     apiRoute(
@@ -288,7 +290,7 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
   ];
 }
 
-function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonly ApiRoute[] {
+function changingRoutes({ context, turns, threads, forget }: ThreadPorts): readonly ApiRoute[] {
   const renames = new KeyedQueue();
   return [
     apiRoute(
@@ -371,7 +373,7 @@ function changingRoutes({ context, turns, threads, ends }: ThreadPorts): readonl
       async ({ caller, params, signal }) => {
         const { id } = await idle(threads.begun(params['id'] as string, caller), turns);
         await command(context, 'threads delete', { id }, { userId: caller.userId, signal, options: { yes: true } });
-        await Promise.all([threads.forget(id), ends.forget(id)]);
+        await forget(id); // at once: others hear of it later
         return { status: 204 };
       },
     ),
@@ -384,7 +386,8 @@ export async function watched(
   { headers, signal }: Pick<ApiRequest, 'headers' | 'signal'>,
   turn: LiveTurn,
 ): Promise<RouteAnswer> {
-  if ((headers['accept'] ?? '').includes('text/event-stream')) return streamed(turn.events(context.clock, signal));
+  if ((headers['accept'] ?? '').includes('text/event-stream'))
+    return { status: 200, headers: EVENT_STREAM, body: turn.events(context.clock, signal) };
   const { reason, text, usage, error = null } = await turn.ended;
   if (turn.turnId === null && error !== null) throw new PithError(error.code, error.message, given({ cure: error.cure }));
   const { threadId: thread } = turn.asked;
@@ -406,7 +409,7 @@ async function consistent(turns: LiveTurns, threadId: string, read: () => Promis
   }
 }
 
-/** Of the step that is open, what is kept already is told as events too. */
+/** Of the step that is open, what is kept already is shownMessages as events too. */
 function withoutOpenStep(messages: Messages, turn: LiveTurn): Messages {
   const { events } = turn.state();
   const calls = new Set(events.flatMap((event) => (event.type === 'tool-call' ? [event.id] : [])));
@@ -449,9 +452,7 @@ function command(
   asked: CommandCall,
 ) {
   const { userId, signal, options = {}, session } = asked;
-  const kernel = find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-  if (kernel === undefined) throw new PithError('command_unknown', `no command '${path}' is offered here`);
-  return captureCommand(kernel, path, { arguments: args, options, userId, session }, signal);
+  return kernelCommands(find(CommandProvider)).run(path, { arguments: args, options, userId, session }, signal);
 }
 
 function shownThread({ id, userId, conversation }: OwnedThread) {

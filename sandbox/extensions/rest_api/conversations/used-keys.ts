@@ -20,4 +20,8 @@ export class UsedKeys {
     );
     return used?.digest === digest;
   }
+
+  async forget(thread: string): Promise<void> {
+    await this.tables.write((db) => [db.deleteFrom('rest_api__keys').where('thread', '=', thread)]);
+  }
 }

@@ -161,7 +161,10 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       path: 'saved delete',
       description: 'Delete a saved skill with its versions',
       arguments: [SKILL],
-      options: [{ name: 'yes', type: 'boolean', description: 'Do not ask' }],
+      options: [
+        { name: 'yes', type: 'boolean', description: 'Do not ask' },
+        { name: 'despite-mentions', type: 'boolean', description: 'Also where its name is in the text of a skill that may run others' },
+      ],
       async run(input, io) {
         const person = await library.person(io);
         const reference = String(input.arguments['skill']);
@@ -170,7 +173,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
           io.print('Nothing was deleted');
           return 1;
         }
-        await library.remove(reference, person);
+        await library.remove(reference, person, { despiteMentions: input.options['despite-mentions'] === true });
         io.json({ ok: true, id: skill.id });
         io.print(`Deleted ${referenceOf(skill)}`);
         return 0;

@@ -225,22 +225,15 @@ export class Library {
     }
   }
 
-  /** Rejects `in_use` while another skill composes it. */
-  async remove(reference: string, person: Person): Promise<void> {
+  /** Rejects `in_use` while another skill has it as a tool; also while the text of one names it that may run others, unless `despiteMentions`. */
+  async remove(reference: string, person: Person, { despiteMentions = false } = {}): Promise<void> {
     const found = await this.deletable(reference, person);
     const { skill } = found;
     if ('source' in skill && skill.source === 'builtin')
       throw new PithError('not_allowed', `'${skill.name}' ships, and is stored again at the next start`, {
         cure: `hide it instead: pith saved retire ${skill.name} --by AGENT`,
       });
-    const users = 'source' in skill ? await this.#composers(skill) : [];
-    if (users.length > 0) {
-      const visible = users.filter((other) => maySee(other, person)).map(referenceOf);
-      const who = visible.length === users.length ? visible : [...visible, 'skills that you may not see'];
-      throw new PithError('in_use', `'${skill.name}' is composed by ${who.join(', ')}`, {
-        cure: `retire it instead: pith saved retire ${referenceOf(skill)} --by AGENT`,
-      });
-    }
+    if ('source' in skill) await this.#requireUnused(skill, person, despiteMentions);
     await this.skills.remove(found);
     await this.#replan({ ...found.skill, schedule: null, time_zone: null });
   }
@@ -404,15 +397,31 @@ export class Library {
     return version === null ? null : { ...version, isPinned };
   }
 
-  /** Skills that run this one, as their text or their pinned text says, of owners who may do so. */
-  async #composers(skill: SavedSkill): Promise<readonly SavedSkill[]> {
-    const found: SavedSkill[] = [];
+  async #requireUnused(skill: SavedSkill, person: Person, despiteMentions: boolean): Promise<void> {
+    const { declared, mentioned } = await this.#composers(skill);
+    const named = (others: readonly SavedSkill[]): string => {
+      const visible = others.filter((other) => maySee(other, person)).map(referenceOf);
+      return (visible.length === others.length ? visible : [...visible, 'skills that you may not see']).join(', ');
+    };
+    const retire = `retire it instead: pith saved retire ${referenceOf(skill)} --by AGENT`;
+    if (declared.length > 0) throw new PithError('in_use', `'${skill.name}' is composed by ${named(declared)}`, { cure: retire });
+    if (mentioned.length > 0 && !despiteMentions)
+      throw new PithError('in_use', `'${skill.name}' is named in the text of ${named(mentioned)}, which may run it`, {
+        cure: `${retire}; where another thing is meant: pith saved delete ${referenceOf(skill)} --despite-mentions`,
+      });
+  }
+
+  /** Skills that run this one, as they or their pinned versions declare, or as their text may mean, of owners who may do so. */
+  async #composers(skill: SavedSkill): Promise<Record<'declared' | 'mentioned', readonly SavedSkill[]>> {
+    const found = { declared: [] as SavedSkill[], mentioned: [] as SavedSkill[] };
     for (const other of await this.skills.all()) {
       if (other.id === skill.id) continue;
       const { owner_id, pinned_version_id } = other;
       if (owner_id !== null && verdictOn('run', skill, await this.person({ userId: owner_id })) !== 'yes') continue;
       const pinned = pinned_version_id === null ? null : await unlessDamaged(this.skills.version(other.id, pinned_version_id));
-      if ([other, pinned?.snapshot].some((text) => text !== undefined && composes(text, skill))) found.push(other);
+      const texts: readonly Text[] = [other, ...(pinned === null ? [] : [pinned.snapshot])];
+      if (texts.some((text) => hasAsTool(text, skill))) found.declared.push(other);
+      else if (texts.some((text) => mentions(text, skill))) found.mentioned.push(other);
     }
     return found;
   }
@@ -508,9 +517,12 @@ function ownerOf({ owner_id }: Pick<SavedSkill, 'owner_id'>): string {
   return owner_id ?? 'local';
 }
 
-/** Whether a text may run others and names this one, in whatever the model reads of it, or has it as a tool. */
-function composes({ tools, system_prompt, initial_message, input_schema }: Text, skill: SavedSkill): boolean {
-  if (skill.expose_as_chatbot_tool && tools.includes(`saved_skills/${toolNameOf(skill)}`)) return true;
+function hasAsTool({ tools }: Text, skill: SavedSkill): boolean {
+  return skill.expose_as_chatbot_tool && tools.includes(`saved_skills/${toolNameOf(skill)}`);
+}
+
+/** Whether a text may run others and has the name of this one as a word, in whatever the model reads of it. */
+function mentions({ tools, system_prompt, initial_message, input_schema }: Text, skill: SavedSkill): boolean {
   if (!tools.some((tool) => /\/skill_invoke(?:_parallel)?$/.test(tool))) return false;
   const values = input_schema.flatMap(({ default: value, choices }) => [...(value === null ? [] : [value]), ...choices]);
   const name = new RegExp(`(?<![\\w-])${skill.name}(?![\\w-])`);

@@ -223,7 +223,7 @@ export function pinnedSkills(skill: string, { version, snapshot, digests }: Pick
       'version_not_kept',
       `version ${version} of '${skill}' was saved without the text of ${missing.map((name) => `'${name}'`).join(', ')}`,
       {
-        cure: `see that 'pith skills list' has it, and that its folder has no links; then save '${skill}' again (one that ships: with a higher version in its skill.yml)`,
+        cure: `see that it is there: pith skills list; and that its folder has no links; then save '${skill}' again (one that ships: with a higher version in its skill.yml)`,
       },
     );
   return snapshot.uses_skills.map((name) => digests[name] as string);

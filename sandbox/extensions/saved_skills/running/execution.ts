@@ -141,6 +141,7 @@ class Attempt {
       const text = final.text === '' ? end.text : final.text;
       return outcomeOf({ ...final, text }, this.#limitOf(final, bounds), message);
     } catch (error) {
+      if (codeOf(error, '') === 'database_failed') throw error; // it is tried again
       return { state: 'error', output: null, error: { code: codeOf(error, 'run_failed'), message: messageOf(error) } };
     }
   }
@@ -165,11 +166,10 @@ class Attempt {
     this.#reactions.wasShown({ at: 'start' });
   }
 
-  /** Which limit ended a turn. One that had ended before this attempt does not say: then what the run has used does. */
+  /** Which limit of a run ended a turn; null: none of them. One that had ended before this attempt does not say: then what the run has used does. */
   #limitOf({ reason, error }: Pick<End, 'reason' | 'error'>, { max_iterations, max_tool_calls }: Bounds): Limit | null {
     if (reason !== 'limit') return null;
-    const said = (Object.keys(LIMITS) as Limit[]).find((name) => error?.message.startsWith(`stopped at ${name} `));
-    if (said !== undefined) return said;
+    if (error?.limit !== undefined) return isLimit(error.limit) ? error.limit : null;
     if (this.#calls >= max_tool_calls) return 'max_tool_calls';
     return this.#run.steps >= max_iterations ? 'max_turns' : 'time_budget_ms';
   }
@@ -259,6 +259,8 @@ const LIMITS = {
   time_budget_ms: ({ max_runtime_seconds }: Bounds) => `max_runtime (${max_runtime_seconds}s)`,
 };
 type Limit = keyof typeof LIMITS;
+
+const isLimit = (name: string): name is Limit => Object.hasOwn(LIMITS, name);
 
 function outcomeOf(end: End, limit: Limit | null, message: (limit: Limit) => string): RunEnd {
   const { reason, text, error = null } = end;

@@ -1,5 +1,5 @@
 import { CommandProvider, type ExtensionContext } from 'pith';
-import { captureCommand } from '@pith/command-line';
+import { kernelCommands } from '@pith/command-line';
 import { fieldsOf } from '@pith/plain-data';
 
 /** Who works on tasks. */
@@ -24,11 +24,10 @@ export async function workerOf(
   asked: Asked,
   signal: AbortSignal,
 ): Promise<Worker | null> {
-  const kernel = context.find(CommandProvider).find(({ extensionId }) => extensionId === 'kernel');
-  const paths = new Set((await kernel?.getCommands())?.map(({ path }) => path));
-  if (kernel === undefined || !paths.has('model')) return null; // a kernel without a command line
+  const kernel = kernelCommands(context.find(CommandProvider));
+  if ((await kernel.find('model')) === null) return null; // a kernel without a command line
   const query = async (path: string, given: Readonly<Record<string, string>> = {}) =>
-    (await captureCommand(kernel, path, { arguments: given }, signal)).values[0];
+    (await kernel.run(path, { arguments: given }, signal)).values[0];
   const spec = await context.agents.find(asked.agent ?? (await context.agents.defaultId()));
   const { ref } = fieldsOf(await query('model', { ref: asked.model ?? spec.model }));
   const model = typeof ref === 'string' && !ref.startsWith('offline/') ? ref : null;

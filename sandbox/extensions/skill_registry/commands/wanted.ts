@@ -79,7 +79,7 @@ export function trustTarget({ sources }: SkillRegistry, snapshot: Snapshot, refe
       'skill_not_found',
       `there is no source of skills named '${printableLine(reference)}'${didYouMean(reference, labels)}`,
       {
-        cure: 'name one as pith skills list --all shows it, or source/id for one skill',
+        cure: 'name a source, or source/id for one skill; see: pith skills list --all',
       },
     );
   }

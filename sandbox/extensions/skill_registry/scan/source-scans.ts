@@ -190,7 +190,7 @@ function sourceNotAsked({ label, directory }: Source): Diagnostic {
     code: 'source_trusted_by_settings',
     message: `the settings name the project's own '${label}' under skills.sources: its skills are trusted without being asked, also when they change`,
     file: directory,
-    cure: `take it out of skills.sources and run pith skills trust ${label} to be asked of changes`,
+    cure: `take it out of skills.sources, and to be asked of changes, run: pith skills trust ${label}`,
   };
 }
 

@@ -120,7 +120,7 @@ export class Versions {
         `no version '${digest === undefined ? wanted : short(`sha256:${digest}`)}' of skill '${id}' is kept${known.length === 0 ? '' : `; kept are ${known.join(', ')}`}`,
       ),
       {
-        cure: `${known.length === 0 ? 'name' : 'name one of these, or'} the version or digest that 'pith skills show ${printableLine(id)}' prints`,
+        cure: `${known.length === 0 ? 'name' : 'name one of these, or'} its version or digest; see: pith skills show ${printableLine(id)}`,
       },
     );
   }

@@ -146,6 +146,7 @@ describe('Threads', () => {
         createdAt: start,
         updatedAt: start + 2_000,
         compactions: 0,
+        userId: turnOf('turn-1', 't').userId,
         branchOf: null,
       },
     ]);
