@@ -15,7 +15,15 @@ export interface CommandIO {
   /** Prints the command's one JSON value, or one line of a stream; only under `--json`. */
   json(value: JsonValue): void;
   /** null where nobody can answer. */
-  ask(question: string, options?: { readonly choices?: readonly string[]; readonly secret?: boolean }): Promise<string | null>;
+  ask(
+    question: string,
+    options?: {
+      readonly choices?: readonly string[];
+      readonly secret?: boolean;
+      /** What of it may do harm, a line each. */
+      readonly serious?: readonly string[];
+    },
+  ): Promise<string | null>;
   /** Piped lines, or lines that a person types. */
   readonly input: AsyncIterable<string>;
   readonly interactive: boolean;

@@ -26,7 +26,14 @@ interface ConversationMessage {
   /** What extensions put beside it whole, such as a skill, as people are told of it. */
   readonly documents: readonly string[];
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: JsonValue }[];
-  readonly results: readonly { readonly id: string; readonly name: string; readonly ok: boolean; readonly output: JsonValue }[];
+  /** `title`: what the tool says of it in a line. */
+  readonly results: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly ok: boolean;
+    readonly title: string | null;
+    readonly output: JsonValue;
+  }[];
 }
 
 type Answer = 'once' | 'always' | 'project' | 'no';

@@ -32,7 +32,7 @@ export interface CapturedInput extends Partial<ParsedCommand> {
   /** The base of relative paths; default: the process's own. */
   readonly workingDirectory?: string;
   /** Answers what it asks, by what it has shown so far; null: nobody does. Without it the command runs as with `--json`. */
-  readonly answer?: (question: string, shown: string) => string | null;
+  readonly answer?: (asked: { readonly question: string; readonly shown: string; readonly serious: readonly string[] }) => string | null;
 }
 
 /**
@@ -64,7 +64,8 @@ function capturingIO(values: Json[], lines: string[], { userId = 'local', asAdmi
     print,
     error: print,
     json: (value: Json): void => void values.push(value),
-    ask: async (question: string): Promise<string | null> => answer?.(question, lines.join('\n')) ?? null,
+    ask: async (question: string, { serious = [] }: { readonly serious?: readonly string[] } = {}): Promise<string | null> =>
+      answer?.({ question, shown: lines.join('\n'), serious }) ?? null,
     input: { async *[Symbol.asyncIterator](): AsyncGenerator<string> {} },
     interactive: answer !== undefined,
     wantsJson: answer === undefined,

@@ -10,6 +10,8 @@ const MOST_PLACED = 4 * 1024 * 1024;
 
 export interface NamedText {
   readonly name: string;
+  /** Whose it is; absent: the agent's, the conversation's or the kernel's. */
+  readonly extensionId?: string;
   readonly text: string;
 }
 

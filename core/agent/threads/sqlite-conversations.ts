@@ -61,6 +61,8 @@ const LIST = `${CONVERSATION}
     AND (instr(lower(title), ?) > 0 OR instr(title, ?) > 0)
   ORDER BY updated DESC, threads.id LIMIT ?`;
 
+const TITLE = "SELECT json_extract(result, '$.title') AS title FROM calls WHERE turn = ? AND call = ? AND json_valid(result)";
+
 type Read<Name extends keyof Conversations> = Awaited<ReturnType<Conversations[Name]>>;
 type Listed = Omit<Read<'list'>['conversations'][number], 'state'> & { readonly open: 'running' | 'awaiting_approval' | null };
 
@@ -73,6 +75,8 @@ export interface KeptMessage {
   readonly seq: number;
   readonly turnId: string;
   readonly message: Message | null;
+  /** What the tools said of their results in a line, by the ids of the calls. */
+  readonly titles: ReadonlyMap<string, string>;
 }
 
 /** What is kept of conversations, for whoever shows them. */
@@ -104,7 +108,7 @@ export function conversationRows(store: Store): ConversationRows {
     messages(threadId, { after, before = Number.MAX_SAFE_INTEGER, limit = PAGE } = {}) {
       const order = after === undefined ? 'DESC' : 'ASC';
       const select = `SELECT seq, turn, message FROM messages WHERE thread = ? AND seq > ? AND seq < ? ORDER BY seq ${order} LIMIT ?`;
-      const rows = store.all(select, threadId, after ?? -1, before, bounded(limit)).map(messageOf);
+      const rows = store.all(select, threadId, after ?? -1, before, bounded(limit)).map((row) => messageOf(row, store));
       return after === undefined ? rows.toReversed() : rows;
     },
 
@@ -140,8 +144,14 @@ function listedOf(row: SqlRow): Listed {
   };
 }
 
-function messageOf({ seq, turn, message }: SqlRow): KeptMessage {
-  return { seq: Number(seq), turnId: String(turn), message: parsed(String(message)) };
+function messageOf({ seq, turn, message: text }: SqlRow, store: Store): KeptMessage {
+  const message = parsed(String(text));
+  const ids = message?.role === 'tool' ? message.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : [])) : [];
+  const titles = ids.flatMap((id) => {
+    const title = store.get(TITLE, String(turn), id)?.title;
+    return typeof title === 'string' ? [[id, title] as const] : [];
+  });
+  return { seq: Number(seq), turnId: String(turn), message, titles: new Map(titles) };
 }
 
 function parsed(text: string): Message | null {

@@ -70,7 +70,10 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     gatherContext(serving, info, signal),
   ]);
   const fitting = fittingDocuments(context.documents, model.contextWindow);
-  const systemParts = [...instructions, ...context.system.map(({ extensionId, text: part }) => ({ name: extensionId, text: part }))];
+  const systemParts = [
+    ...instructions,
+    ...context.system.map(({ extensionId, text: part }) => ({ name: extensionId, extensionId, text: part })),
+  ];
   const skillNotes = skills.flatMap(({ note }) => (note ? [note] : []));
   return {
     spec,
@@ -84,7 +87,7 @@ async function planned(deps: TurnDependencies, request: PlanRequest, signal: Abo
     documents: fitting.documents,
     turnParts: [
       ...(policy.readOnly ? [{ name: 'plan mode', text: PLAN_MODE_TEXT }] : []),
-      ...[...fitting.lines, ...context.turn].map(({ extensionId, text: part }) => ({ name: extensionId, text: part })),
+      ...[...fitting.lines, ...context.turn].map(({ extensionId, text: part }) => ({ name: extensionId, extensionId, text: part })),
     ],
     notices: [
       ...[...request.notes, ...tools.notes, ...skillNotes].flatMap(noticeOf),
@@ -160,7 +163,16 @@ export interface PromptPreview {
   readonly system: string;
   readonly messages: readonly Message[];
   readonly tools: readonly { readonly name: string; readonly description: string; readonly inputSchema: FunctionTool['inputSchema'] }[];
-  readonly tokens: { readonly total: number; readonly parts: readonly { readonly name: string; readonly tokens: number }[] };
+  readonly tokens: { readonly total: number; readonly parts: readonly PreviewedPart[] };
+}
+
+interface PreviewedPart {
+  readonly name: string;
+  /** Whose it is; null: the agent's, the conversation's or the kernel's. */
+  readonly extensionId: string | null;
+  /** Whether it goes with this message alone. */
+  readonly isOfMessage: boolean;
+  readonly tokens: number;
 }
 
 /** Exactly what a turn would send first, made by the same path. Nothing is written and no model is asked. */
@@ -184,11 +196,16 @@ export async function preview(
     { documents: plan.documents },
   );
   const tools = plan.tools.functions.map(({ name, description = '', inputSchema }) => ({ name, description, inputSchema }));
-  const parts: readonly NamedText[] = [
+  const parts: readonly (NamedText & { readonly isOfMessage?: true })[] = [
     ...plan.systemParts,
     ...(past.length === 0 ? [] : [{ name: 'history', text: past.map(textOf).join('\n') }]),
-    ...plan.documents.map(({ extensionId, key, text }) => ({ name: `${extensionId} ${key} (this message)`, text })),
-    ...plan.turnParts.map(({ name, text }) => ({ name: `${name} (this message)`, text })),
+    ...plan.documents.map(({ extensionId, key, text }) => ({
+      name: `${extensionId} ${key} (this message)`,
+      extensionId,
+      isOfMessage: true as const,
+      text,
+    })),
+    ...plan.turnParts.map((part) => ({ ...part, name: `${part.name} (this message)`, isOfMessage: true as const })),
     { name: 'message', text: input },
     ...(tools.length === 0 ? [] : [{ name: 'tools', text: JSON.stringify(tools) }]),
   ];
@@ -200,7 +217,12 @@ export async function preview(
     tools,
     tokens: {
       total: counts.reduce((total, tokens) => total + tokens, 0),
-      parts: parts.map(({ name }, index) => ({ name, tokens: counts[index] ?? 0 })),
+      parts: parts.map(({ name, extensionId = null, isOfMessage = false }, index) => ({
+        name,
+        extensionId,
+        isOfMessage,
+        tokens: counts[index] ?? 0,
+      })),
     },
   };
 }

@@ -1,5 +1,5 @@
 import { printableLine } from '@pith/plain-text';
-import { messageOf, type Logger, type Remote } from 'pith';
+import { codeOf, messageOf, type Logger, PithError, type Remote } from 'pith';
 import type { Credential } from './tokens.ts';
 import type { Route, RouteAnswer, RouteProvider, RouteRequest } from './contract.ts';
 
@@ -60,6 +60,8 @@ export class Routes {
 /** The routes of all providers, kept until the list of providers or what one of them answers has changed. */
 export class RouteTable {
   #kept: { readonly providers: string; readonly routes: Promise<Routes> } | null = null;
+  /** By extension, what it said last. */
+  readonly #said = new Map<string, readonly RouteEntry[]>();
 
   constructor(
     private readonly own: readonly RouteEntry[],
@@ -80,34 +82,63 @@ export class RouteTable {
     return kept.routes;
   }
 
-  /** Of two equal routes the first is taken. A provider that fails costs only its own; `incomplete` is called then. */
+  /** Of two equal routes the first is taken. A provider that fails costs only its own, and those that it had are out of reach; `incomplete` is called then. */
   async #collect(providers: readonly Remote<RouteProvider>[], incomplete: () => void): Promise<Routes> {
-    const listed = await Promise.all(providers.map((provider) => this.#entriesOf(provider)));
+    const listed = await Promise.all(
+      providers.map(async (provider) => (await this.#entriesOf(provider)) ?? (incomplete(), this.#outOfReach(provider))),
+    );
     const taken = new Map(this.own.map((entry) => [shapeOf(entry), entry]));
-    for (const entry of listed.flatMap((entries) => entries ?? [])) {
+    for (const entry of listed.flat()) {
       const first = taken.get(shapeOf(entry));
       const why = first === undefined ? whyUnusable(entry) : `${first.by.extensionId ?? 'http'} answers it already`;
       if (why === null) taken.set(shapeOf(entry), entry);
       else this.logger.warn('a route was left out', { extension: entry.by.extensionId, route: nameOf(entry.route), why });
     }
-    if (listed.includes(null)) incomplete();
     return new Routes([...taken.values()]);
   }
 
   async #entriesOf(provider: Remote<RouteProvider>): Promise<readonly RouteEntry[] | null> {
     const { extensionId } = provider;
-    const by: Answerer = { extensionId, answer: (request) => provider.answer(request) };
+    const answer: Answerer['answer'] = async (request) => {
+      try {
+        return await provider.answer(request);
+      } catch (error) {
+        const isGone = codeOf(error, '') === 'provider_unavailable' && (await this.#entriesOf(provider)) === null;
+        throw isGone ? outOfReach(extensionId) : error;
+      }
+    };
     try {
-      return (await provider.routes()).map((route) => ({ route, segments: segmentsOf(route.path), by }));
+      const entries = (await provider.routes()).map((route) => entryOf(route, { extensionId, answer }));
+      this.#said.set(extensionId, entries);
+      return entries;
     } catch (error) {
       this.logger.warn('an extension does not say which requests it answers', { extension: extensionId, reason: messageOf(error) });
       return null;
     }
   }
+
+  /** The routes of a provider that stops, or could not be started. */
+  #outOfReach({ extensionId }: Pick<Remote<RouteProvider>, 'extensionId'>): readonly RouteEntry[] {
+    const answer = (): Promise<RouteAnswer> => Promise.reject(outOfReach(extensionId));
+    return (this.#said.get(extensionId) ?? []).map((entry) => ({ ...entry, by: { extensionId, answer } }));
+  }
+}
+
+function outOfReach(extensionId: string): PithError {
+  return new PithError('stopped', `'${extensionId}' does not answer now: it is stopping, or could not be started`, {
+    retryAfterMs: RETRY_MS,
+    cure: 'ask again in a moment',
+  });
+}
+
+const RETRY_MS = 2000;
+
+function entryOf(route: Route, by: Answerer): RouteEntry {
+  return { route, segments: segmentsOf(route.path), by };
 }
 
 export function ownRoute(route: Route, answer: Answerer['answer']): RouteEntry {
-  return { route, segments: segmentsOf(route.path), by: { extensionId: null, answer } };
+  return entryOf(route, { extensionId: null, answer });
 }
 
 export function nameOf({ method, path }: Route): string {

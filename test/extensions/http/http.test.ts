@@ -194,6 +194,35 @@ describe('the listener of pith serve', () => {
     await until(async () => (await statuses()).join() === '404,404,204');
   });
 
+  it('W1 while extensions are stopped, a route that was there answers 503, to be asked again, and not that there is nothing', async () => {
+    const slow = `export default class {
+  getTools() { return []; }
+  async stop() { await new Promise((resolve) => { globalThis.letGo = resolve; }); }
+}
+`;
+    const files = {
+      ...routes('echo', ['GET /echo']),
+      'extensions/slow/manifest.yaml': '{id: slow, entrypoint: main.ts, provides: [tool], depends_on: [http]}',
+      'extensions/slow/main.ts': slow,
+    };
+    const { pith, request } = await served({}, { files });
+    await pith.kernel.host.extensions.activateAll();
+    expect((await request('/echo')).status).toBe(200);
+    const stopping = pith.kernel.stop();
+    const letGo = await until(() => (globalThis as { letGo?: () => void }).letGo ?? false, 9000);
+    await until(async () => (await request('/echo')).status !== 200);
+    expect(await request('/echo')).toMatchObject({
+      status: 503,
+      headers: { 'retry-after': '2' },
+      json: {
+        error: { code: 'stopped', message: expect.stringContaining("'echo' does not answer now"), cure: { text: 'ask again in a moment' } },
+      },
+    });
+    expect((await request('/nothing')).status).toBe(404);
+    letGo();
+    await stopping;
+  });
+
   it('W3 a route that throws, or answers what cannot be sent, gives 500 without its text; a PithError gives the status of its code', async () => {
     const answers = {
       '/throws': "throw new Error('SECRET');",

@@ -500,6 +500,59 @@ describePage('the chat', () => {
     expect(faults).toEqual([]);
   });
 
+  it('W11 a finished call shows in a line what its tool says of the result, also after a reload, and its input when it is opened', async () => {
+    const main = `import { defineTool, toolResult, z } from 'pith';
+export default class {
+  getTools() {
+    const execute = async () => toolResult('done', { title: 'Changed src/slug.ts (+1 −1)' });
+    return [defineTool({ name: 'mend', description: 'Mends.', input: z.object({ file: z.string() }), execute })];
+  }
+}
+`;
+    const files = {
+      'extensions/mender/manifest.yaml': '{id: mender, entrypoint: main.ts, provides: [tool]}',
+      'extensions/mender/main.ts': main,
+      'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [mender] }\n',
+    };
+    const input = { file: 'src/slug.ts' };
+    const { page, faults } = await openPage({ script: [{ calls: [{ name: 'mend', input }] }, { text: 'Mended.' }], files });
+    await say(page, 'Mend it');
+    await page.getByText('Mended.').waitFor();
+    const line = page.locator('details.call summary');
+    for (const isReloaded of [false, true]) {
+      if (isReloaded) await page.reload();
+      await page.getByText('Mended.').waitFor();
+      expect(await line.textContent()).toBe('✓ mend Changed src/slug.ts (+1 −1)');
+    }
+    await line.click();
+    await page.getByText('"file": "src/slug.ts"').waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it('W11 what the model sees is loaded again when a turn ends, says what its parts are, and closes by Esc', async () => {
+    const { page, faults } = await openPage({
+      script: [{ text: 'One.' }, { text: 'Two.' }],
+      files: { 'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [skill_registry] }\n' },
+    });
+    await say(page, 'First');
+    await page.getByText('One.').waitFor();
+    const button = page.getByRole('button', { name: 'What the model sees' });
+    await button.click();
+    await page.getByText('Messages (2)').or(page.getByText('Messages (3)')).waitFor();
+    const before = await page.getByText(/^Messages \(\d+\)$/u).textContent();
+    const rows = page.getByRole('region', { name: 'What the model sees' }).getByRole('rowheader');
+    await rows.filter({ hasText: /^Skills skill_registry$/u }).waitFor();
+    expect(await rows.allTextContents()).toEqual(expect.arrayContaining(['This message ', 'Messages before ', 'Tools ']));
+    await say(page, 'Second');
+    await page.getByText('Two.').waitFor();
+    await until(async () => (await page.getByText(/^Messages \(\d+\)$/u).textContent()) !== before);
+    await button.focus();
+    await page.keyboard.press('Escape');
+    await page.getByText('System text').waitFor({ state: 'detached' });
+    expect(await page.locator(':focus').textContent()).toBe('What the model sees');
+    expect(faults).toEqual([]);
+  });
+
   it('W10 something is drawn before the server has said who is there', async () => {
     const { page } = await openPage();
     const held = gate();

@@ -160,6 +160,40 @@ describePage('the connection of the page', () => {
     expect(faults).toEqual([]);
   });
 
+  it('W17 Stop takes what waits back into the message box, in its order and before what is written; "stopped" stands at what was stopped', async () => {
+    const { api, page, faults } = await openPage({ script: [{ text: ['Half an '], hang: true }, { text: 'A whole one.' }] });
+    await say(page, 'Go');
+    await page.getByText('Half an').waitFor();
+    const message = page.getByRole('textbox', { name: 'Message' });
+    await page
+      .getByLabel('Attach')
+      .setInputFiles([{ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Remember the milk') }]);
+    await page.getByRole('button', { name: 'Leave out notes.txt' }).waitFor();
+    for (const text of ['And then', 'Or this']) {
+      await say(page, text);
+      await page.getByRole('article', { name: 'Queued message' }).getByText(text).waitFor();
+    }
+    await message.fill('Perhaps');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    const line = page.getByText(/^stopped · /u);
+    await line.waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+    expect(await message.inputValue()).toBe('And then\n\nOr this\n\nPerhaps');
+    await page.getByRole('button', { name: 'Leave out notes.txt' }).waitFor();
+    expect(await page.getByText('The turn was stopped.').count()).toBe(0);
+    expect(api.model.requests).toHaveLength(1);
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText('A whole one.').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+    const shown = async () => (await page.getByRole('log').innerText()).replaceAll(/\s+/gu, ' ');
+    const inOrder = /Half an stopped · .*And then Or this Perhaps.*A whole one\. [\d.k]+ tokens/u;
+    await until(async () => inOrder.test(await shown()));
+    expect(await page.getByText('stopped by').count()).toBe(0);
+    await page.reload();
+    await until(async () => inOrder.test(await shown()));
+    expect(faults).toEqual([]);
+  });
+
   it('W16 many tabs need one connection for events; when its tab closes or freezes, another goes on', async () => {
     const { api, page, faults } = await openPage({ script: ['One.', 'Two.', 'Three.'].map((text) => ({ text })) });
     const context = page.context();

@@ -88,4 +88,25 @@ describePage('a lost connection', () => {
     await page.getByText('Said meanwhile.').waitFor();
     expect(await answersIn(page)).toHaveLength(2);
   });
+
+  it('W16 while the server stops, the page keeps what it shows without a word of errors, and loads it again once it is connected', async () => {
+    const { api, page, faults } = await openPage({ script: [{ text: 'Good day.' }, { text: 'Said meanwhile.' }] });
+    await say(page, 'Hello');
+    await page.getByText('Good day.').waitFor();
+    const stops = { status: 503, json: { error: { code: 'stopped', message: "'rest_api' does not answer now" } } };
+    const isOfThreads = (url: URL) => url.pathname.startsWith('/api/threads') && !url.pathname.endsWith('/messages');
+    await page.route(isOfThreads, (route) => route.fulfill(stops));
+    const refused = ['/api/threads', new URL(page.url()).pathname.replace('/chat', '/api/threads')].map((path) =>
+      page.waitForResponse((answer) => new URL(answer.url()).pathname === path && answer.status() === 503),
+    );
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    await api.pith.run('And more', { threadId: id, agent: 'helper', userId: 'local' });
+    await Promise.all(refused);
+    await page.unroute(isOfThreads);
+    expect(await page.getByRole('alert').allTextContents()).toEqual([]);
+    await api.pith.kernel.host.extensions.reload('rest_api'); // cuts the stream of events
+    await page.getByText('Said meanwhile.').waitFor();
+    expect(await page.getByRole('alert').allTextContents()).toEqual([]);
+    expect(faults.filter((fault) => !/503|ERR_INCOMPLETE_CHUNKED/u.test(fault))).toEqual([]);
+  });
 });

@@ -9,6 +9,23 @@ const CITY = { name: 'city', type: 'string', required: true, choices: ['Rome', '
 const TIMES = { name: 'times', type: 'int', default: 1 };
 
 describePage('the page', () => {
+  it.each([360, 780, 900])('W10 at %i px no view in the header is cut off, with a question and notices there', async (width) => {
+    const { page } = await openPage({ width });
+    const cut = await page.evaluate(`(() => {
+      const bar = document.querySelector('.bar');
+      for (const textContent of ['1 question', '2 notices: The task of the letters is done, and more is to come'])
+        bar.insertBefore(Object.assign(document.createElement('a'), { className: 'chip warn', textContent }), bar.lastElementChild);
+      const nav = bar.querySelector('nav').getBoundingClientRect();
+      const isCut = (link) => {
+        const { left, right, top, bottom } = link.getBoundingClientRect();
+        return left < nav.left - 1 || right > Math.min(nav.right, innerWidth) + 1 || top < nav.top - 1 || bottom > nav.bottom + 1;
+      };
+      return [...bar.querySelectorAll('nav a')].filter(isCut).map((link) => link.textContent);
+    })()`);
+    expect(cut).toEqual([]);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  });
+
   it('W4 W11 W30 signs in by the address once, shows what an agent says and does, and takes the answer to a question by its key', async () => {
     const { api, page, faults } = await openPage({
       script: [{ text: 'I look first.', calls: [{ name: 'risk', input: {} }] }, { text: 'It is **done**: `did risk`.' }],

@@ -205,7 +205,16 @@ describePage('trust and installation on the page', () => {
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
     await dialog.getByText('The scan found something serious: SKILL.md').waitFor();
+    await dialog.getByRole('heading', { name: 'Install this?' }).waitFor();
+    expect(await dialog.locator('.bad').allTextContents()).toEqual([expect.stringMatching(/^SKILL\.md:\d+: /u)]);
+    expect(await dialog.locator('button.main').allTextContents()).toEqual(['No']);
+    expect(await violations(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('status').getByText('Nothing was installed').waitFor();
+    await page.getByRole('button', { name: 'Look at them' }).click();
+    await dialog.locator('.bad').waitFor();
     await page.getByRole('button', { name: 'Yes' }).press('Enter');
+    await page.getByRole('status').getByText('Installed songs').waitFor();
     await page.getByRole('link', { name: 'songs' }).waitFor();
     await openSkill(page, 'songs');
     await page.getByRole('button', { name: 'Remove' }).press('Enter');
@@ -338,11 +347,14 @@ describePage('proposals on the page', () => {
     await page.getByRole('link', { name: 'Skills', exact: true }).click();
     await page.getByRole('link', { name: 'Proposals (1)' }).click();
     await page.getByRole('link', { name: 'poems' }).press('Enter');
-    await page.getByLabel('Why it is rejected').fill('no, you may not');
-    await page.keyboard.press('Tab');
+    await page.getByPlaceholder('Enter rejects').waitFor();
     await page.keyboard.press('n');
+    await page.keyboard.type('no, you may not');
+    expect(await page.getByLabel('Why it is rejected').inputValue()).toBe('no, you may not');
+    await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Proposals', exact: true }).waitFor(); // it goes there by itself
     await page.getByText('rejected', { exact: true }).waitFor();
+    await page.getByRole('status').getByText('Rejected: the change to poems').waitFor();
     await page.getByRole('link', { name: 'poems' }).click();
     await page.getByRole('heading', { name: 'Why it was rejected' }).waitFor();
     await page.getByText('no, you may not').waitFor();

@@ -182,7 +182,7 @@ function answerOf({ command }: CommandRoute, { exitCode, values, text, question 
       message: question.text,
       cure: 'send it again with this digest in `confirm`',
     });
-    return { status: 409, json: { error, shown: question.shown, confirm: question.digest } };
+    return { status: 409, json: { error, shown: question.shown, serious: [...question.serious], confirm: question.digest } };
   }
   const [first] = values;
   if (first === undefined && exitCode !== 0) throw new PithError('command_failed', text === '' ? `'${command}' failed` : text);

@@ -118,8 +118,8 @@ export function responsesOf({ status = 200, types = [JSON_TYPE], result, isTagge
 
 const QUESTION: Json = {
   ...ERROR,
-  required: ['error', 'shown', 'confirm'],
-  properties: { ...Object(ERROR['properties']), shown: TEXT, confirm: TEXT },
+  required: ['error', 'shown', 'serious', 'confirm'],
+  properties: { ...Object(ERROR['properties']), shown: TEXT, serious: { type: 'array', items: TEXT }, confirm: TEXT },
 };
 
 const HEADERS = {

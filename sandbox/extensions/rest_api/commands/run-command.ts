@@ -12,7 +12,7 @@ interface RunOptions {
 
 /** `question`: it showed something and asked for what nobody has agreed to yet, so nothing was done. */
 export interface CommandOutcome extends CapturedCommand {
-  readonly question: { readonly text: string; readonly shown: string; readonly digest: string } | null;
+  readonly question: { readonly text: string; readonly shown: string; readonly serious: readonly string[]; readonly digest: string } | null;
 }
 
 /**
@@ -26,11 +26,11 @@ export async function runCommand(
   signal: AbortSignal,
 ): Promise<CommandOutcome> {
   let question: CommandOutcome['question'] = null;
-  const agreed = (text: string, shown: string): string | null => {
+  const agreed: NonNullable<Parameters<typeof captureCommand>[2]['answer']> = ({ question: text, shown, serious }) => {
     if (question !== null) return null;
     const digest = sha256(JSON.stringify([command.path, input, shown, text]));
     if (confirmed?.includes(digest) === true) return 'yes';
-    question = { text, shown, digest };
+    question = { text, shown, serious, digest };
     return null;
   };
   const answer = confirmed === null ? {} : { answer: agreed };

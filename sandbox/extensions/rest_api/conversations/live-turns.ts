@@ -181,11 +181,11 @@ export class LiveTurns {
     }
   }
 
-  /** Takes a message back. False: none of this key waits. */
-  async takeBack(kept: KeptTurn): Promise<boolean> {
-    if (!(await this.queued.takeBack(kept))) return false;
-    this.#same(kept)?.take(NEVER_BEGAN); // else another process has it, and finds it gone
-    return true;
+  /** Takes a message back, and gives what it said; null: none of this key waits. */
+  async takeBack(kept: KeptTurn): Promise<Pick<AskedTurn, 'input' | 'attachments'> | null> {
+    const asked = await this.queued.takeBack(kept);
+    if (asked !== null) this.#same(kept)?.take(NEVER_BEGAN); // else another process has it, and finds it gone
+    return asked;
   }
 
   /** What waits in a thread that was removed begins no other one of its id. */

@@ -91,14 +91,18 @@ export class QueuedMessages {
     return row === null ? null : (JSON.parse(row.asked) as AskedTurn);
   }
 
-  /** False: none of this key waits. */
-  async takeBack(kept: KeptTurn): Promise<boolean> {
+  /** What it said; null: none of this key waits. */
+  async takeBack(kept: KeptTurn): Promise<Pick<AskedTurn, 'input' | 'attachments'> | null> {
     const { threadId, key } = kept;
+    const row = await this.tables.first((db) =>
+      db.selectFrom('rest_api__queued').select('asked').where('thread', '=', threadId).where('key', '=', key),
+    );
     const [taken] = await this.tables.write((db) => [
       db.deleteFrom('rest_api__queued').where('thread', '=', threadId).where('key', '=', key).where('resumes', '=', 0),
     ]);
-    if (taken === 1) this.#changed(kept);
-    return taken === 1;
+    if (row === null || taken !== 1) return null;
+    this.#changed(kept);
+    return JSON.parse(row.asked) as AskedTurn;
   }
 
   /** The thread has it, or it cannot begin. */

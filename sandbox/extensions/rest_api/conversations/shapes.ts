@@ -23,7 +23,7 @@ const messageShape = () =>
     attachments: z.array(z.strictObject({ name: z.string(), mediaType: z.string().nullable() })),
     documents: z.array(z.string()),
     calls: z.array(z.strictObject({ id: z.string(), name: z.string(), input: json() })),
-    results: z.array(z.strictObject({ id: z.string(), name: z.string(), ok: z.boolean(), output: json() })),
+    results: z.array(z.strictObject({ id: z.string(), name: z.string(), ok: z.boolean(), title: z.string().nullable(), output: json() })),
   });
 
 export const questionShape = () =>
@@ -165,14 +165,17 @@ const image = () => z.strictObject({ mediaType: z.string(), data: z.base64() });
 
 export const choiceShape = () => z.strictObject({ model: z.string().min(1).optional(), effort: effort().optional() });
 
+const attachments = () =>
+  z.array(z.union([z.strictObject({ name: z.string(), text: z.string() }), z.strictObject({ name: z.string(), image: image() })]));
+
+/** A message that waited, as it was sent. */
+export const takenBackShape = () => z.strictObject({ text: z.string(), attachments: attachments() });
+
 export const messageBody = () =>
   choiceShape().extend({
     text: z.string().min(1),
     agent: z.string().min(1).optional(),
-    attachments: z
-      .array(z.union([z.strictObject({ name: z.string(), text: z.string() }), z.strictObject({ name: z.string(), image: image() })]))
-      .max(20)
-      .optional(),
+    attachments: attachments().max(20).optional(),
     /** Names the turn in its thread: a repeated request is the same turn. Default: the Idempotency-Key. */
     key: z.string().min(1).max(200).optional(),
   });

@@ -31,6 +31,7 @@ import {
   flag,
   messageBody,
   openThreadShape,
+  takenBackShape,
   threadListShape,
   threadShape,
   traceShape,
@@ -278,13 +279,14 @@ function turnRoutes(ports: ThreadPorts): readonly ApiRoute[] {
         method: 'DELETE',
         path: '/api/threads/{id}/waiting/{key}',
         need: 'user',
-        summary: 'Take back a message that waits in a conversation',
-        status: 204,
+        summary: 'Take back a message that waits in a conversation; answers what it said',
+        result: takenBackShape(),
       },
       async ({ caller, params }) => {
         const { id: threadId, userId } = await threads.of(params['id'] as string, caller);
         const key = params['key'] as string;
-        if (await turns.takeBack({ threadId, userId, key })) return { status: 204 };
+        const asked = await turns.takeBack({ threadId, userId, key });
+        if (asked !== null) return { status: 200, json: plain({ text: asked.input ?? '', attachments: asked.attachments ?? [] }) };
         throw new PithError('not_found', `there is no waiting message with the key '${key}'`, {
           cure: 'list those that wait: GET /api/threads/{id}/waiting',
         });

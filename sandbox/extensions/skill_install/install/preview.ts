@@ -17,13 +17,13 @@ interface Asking {
 /** A person on a terminal is asked, once for all in which nothing is of severity high, and for each of the others. Where nobody can answer the first go on, and the others are `scan_blocked`. */
 export async function decisions(items: readonly StagedItem[], { io, yes, question }: Asking): Promise<Decisions> {
   const decided = new Map<StagedItem, boolean | PithError>();
-  const asks = async (text: string) => (await io.ask(text, { choices: ['yes', 'no'] })) === 'yes';
+  const asks = async (text: string, serious: readonly string[] = []) => (await io.ask(text, { choices: ['yes', 'no'], serious })) === 'yes';
   const clean = items.filter((item) => !isSerious(item));
   const agreed = clean.length === 0 || yes || !io.interactive || (await asks(question(countOf(clean))));
   for (const item of clean) decided.set(item, agreed);
   for (const item of items.filter(isSerious)) {
     if (!io.interactive) decided.set(item, blocked(item));
-    else decided.set(item, agreed && (await asks(`${question(`'${item.id}'`)} ${seriousText(item)}`)));
+    else decided.set(item, agreed && (await asks(`${question(`'${item.id}'`)} ${seriousText(item)}`, seriousLines(item))));
   }
   return decided;
 }
@@ -46,6 +46,11 @@ function blocked({ id, inspection }: StagedItem): PithError {
     where: printableLine(`${file}:${line}`),
     cure: 'look at the findings and answer on a terminal, or copy the folder by hand',
   });
+}
+
+function seriousLines({ inspection: { findings } }: StagedItem): readonly string[] {
+  const serious = findings.filter(({ severity }) => severity === 'high').slice(0, SHOWN_FINDINGS);
+  return serious.map(({ file, line, message }) => printableLine(`${file}:${line}: ${message}`));
 }
 
 /** The worst finding, which is far above by now, and how many more are as bad. */

@@ -15,7 +15,7 @@ import { Queued } from './queued.tsx';
 import { Scrolled } from './scrolled.tsx';
 import type { Live, Message, TurnEnd } from './shapes.ts';
 import { runSlashCommand } from './slash-commands.ts';
-import { OpenStep } from './step.tsx';
+import { isLastOfTurn, OpenStep } from './step.tsx';
 import { ThreadActions } from './thread-actions.tsx';
 import { ThreadList } from './thread-list.tsx';
 
@@ -76,6 +76,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
   const choice = useSignal(choices.get(id) ?? NO_CHOICE);
   const figures = useFigures(conversation);
   const isContextOpen = useSignal(false);
+  const contextButton = useRef<HTMLButtonElement>(null);
   const { chunks, error, thread, isBusy } = conversation;
   const send = async (message: { readonly text: string }): Promise<void> => {
     await conversation.send({ ...chosen(choice.value), ...message });
@@ -110,10 +111,18 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
     );
   return (
     <main class="conversation">
-      <header class="row">
+      <header
+        class="row"
+        onKeyDown={(event) => {
+          if (event.key !== 'Escape' || !isContextOpen.value) return;
+          isContextOpen.value = false;
+          contextButton.current?.focus();
+        }}
+      >
         <h1>{thread.value?.title || 'Conversation'}</h1>
         {chunks.value.length > 0 && (
           <button
+            ref={contextButton}
             type="button"
             class="quiet"
             aria-expanded={isContextOpen.value}
@@ -124,7 +133,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
         )}
         {thread.value !== null && chunks.value.length > 0 && <ThreadActions thread={thread.value} tag={conversation.tag.value} />}
         <About conversation={conversation} figures={figures} />
-        {isContextOpen.value && <ContextView threadId={id} />}
+        {isContextOpen.value && <ContextView conversation={conversation} />}
       </header>
       <Scrolled conversation={conversation} figures={figures} onEdit={(message) => void edit(message)}>
         <Current conversation={conversation} />
@@ -137,6 +146,7 @@ function OpenConversation({ id }: { readonly id: string }): VNode {
         send={send}
         command={(text) => runSlashCommand(text, conversation)}
         stop={() => void conversation.stop()}
+        takenBack={conversation.takenBack}
       >
         <ChoiceView choice={choice} agentId={thread.value?.agentId ?? null} />
       </Composer>
@@ -177,7 +187,7 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
           !isAnswered(live.value, last) && <OpenStep key={last?.seq ?? 0} events={live.value.events} kept={chunks.value.at(-1) ?? []} />
         ))}
       {live.value === null && thread.value?.state === 'running' && <p class="muted">Working elsewhere, such as in a terminal …</p>}
-      {live.value !== null && <Queued threadId={conversation.id} />}
+      {live.value !== null && <Queued conversation={conversation} />}
       {notices.value.map((notice, at) => (
         <p key={at} class="muted">
           {notice}
@@ -194,15 +204,17 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
           </button>
         </p>
       )}
-      {live.value === null && end.value !== null && <Unanswered end={end.value} />}
+      {live.value === null && end.value !== null && (
+        <Unanswered end={end.value} isAnswered={last !== undefined && isLastOfTurn(last, null)} />
+      )}
       <Awaited of={{ value: thread.value, error: error.value }} />
     </>
   );
 }
 
-/** Why the last message has no answer. */
-function Unanswered({ end: { reason, error } }: { readonly end: TurnEnd }): VNode {
-  if (reason === 'aborted') return <p class="muted">The turn was stopped.</p>;
+/** Why the last message has no answer, or no whole one: at what there is of it, its turn's line says that it was stopped. */
+function Unanswered({ end: { reason, error }, isAnswered }: { readonly end: TurnEnd; readonly isAnswered: boolean }): VNode | null {
+  if (reason === 'aborted') return isAnswered ? null : <p class="muted">The turn was stopped.</p>;
   const message = error === null ? '' : `: ${error.message}`;
   return reason === 'limit' ? <p class="warn">The turn reached a limit{message}</p> : <p role="alert">The turn failed{message}</p>;
 }

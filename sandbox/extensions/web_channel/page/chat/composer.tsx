@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Problem } from '../parts/problem.tsx';
@@ -6,6 +6,7 @@ import { showQuestion } from './question-view.tsx';
 import { ApiError, newKey } from '../server/api.ts';
 import { type Attachment, attachmentOf, MOST_ATTACHMENTS } from './attachments.ts';
 import { addressed, type Completion, completionsOf, expanded, MOST_COMPLETIONS } from './completion.ts';
+import type { TakenBack } from './shapes.ts';
 import { type Unsent, UnsentView } from './unsent.tsx';
 
 interface Message {
@@ -29,12 +30,14 @@ interface ComposerProps {
   /** Does what a slash command says. False: the text begins with none. */
   command(text: string): Promise<boolean>;
   stop(): void;
+  /** Messages that are to be in the box again, before what is written there. */
+  readonly takenBack?: Signal<readonly TakenBack[]>;
   /** Beside its buttons. */
   readonly children?: ComponentChildren;
 }
 
 /** Where a message is written. Enter sends; Shift and Enter begin a line. Files come by paste, drop and choice. */
-export function Composer({ isBusy, isAsked, draft, keepDraft, send, command, stop, children }: ComposerProps): VNode {
+export function Composer({ isBusy, isAsked, draft, keepDraft, send, command, stop, takenBack, children }: ComposerProps): VNode {
   const text = useSignal(draft);
   const files = useSignal<readonly Attachment[]>([]);
   const error = useSignal<Pick<ApiError, 'message' | 'cure'> | null>(null);
@@ -50,6 +53,17 @@ export function Composer({ isBusy, isAsked, draft, keepDraft, send, command, sto
     box.current?.focus();
   }, [draft]);
   useEffect(() => text.subscribe(keepDraft), []);
+  useEffect(
+    () =>
+      takenBack?.subscribe((messages) => {
+        if (messages.length === 0) return;
+        text.value = [...messages.map((each) => each.text), text.peek()].filter((each) => each !== '').join('\n\n');
+        files.value = [...messages.flatMap((each) => each.attachments), ...files.peek()];
+        takenBack.value = [];
+        box.current?.focus();
+      }),
+    [takenBack],
+  );
   const add = async (list: readonly File[]): Promise<void> => {
     const refused: string[] = [];
     for (const file of list) {

@@ -1,25 +1,32 @@
 import type { VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Awaited } from '../parts/awaited.tsx';
-import { type ApiError, read } from '../server/api.ts';
+import { never, useLoaded } from '../server/loaded.ts';
+import { useAtRest } from './at-rest.ts';
+import type { Conversation } from './conversation.ts';
+
+interface Part {
+  readonly name: string;
+  /** null: it is the agent's, the conversation's or the kernel's. */
+  readonly extensionId: string | null;
+  readonly isOfMessage: boolean;
+  readonly tokens: number;
+}
 
 interface Context {
   readonly model: { readonly ref: string; readonly contextWindow: number | null };
   readonly system: string;
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];
   readonly tools: readonly { readonly name: string; readonly description: string }[];
-  readonly tokens: { readonly total: number; readonly parts: readonly { readonly name: string; readonly tokens: number }[] };
+  readonly tokens: { readonly total: number; readonly parts: readonly Part[] };
 }
 
 /** What the model would be sent with the next message: its parts with their tokens, and all of it on demand. */
-export function ContextView({ threadId }: { readonly threadId: string }): VNode {
-  const [context, setContext] = useState<Context | null>(null);
-  const [error, setError] = useState<ApiError | null>(null);
-  useEffect(() => {
-    read<Context>(`/api/threads/${encodeURIComponent(threadId)}/context`).then(setContext, (wrong: unknown) => setError(wrong as ApiError));
-  }, [threadId]);
-  if (context === null) return <Awaited of={{ value: context, error }} />;
+export function ContextView({ conversation }: { readonly conversation: Conversation }): VNode {
+  const [loaded, again] = useLoaded<Context>(`/api/threads/${encodeURIComponent(conversation.id)}/context`, never);
+  useAtRest(conversation, () => void again());
+  const context = loaded.value.value;
+  if (context === null) return <Awaited of={loaded.value} />;
   const { model, system, messages, tools, tokens } = context;
   const share =
     model.contextWindow === null ? '' : `, ${Math.min(100, Math.round((tokens.total / model.contextWindow) * 100))}% of what it takes`;
@@ -32,10 +39,12 @@ export function ContextView({ threadId }: { readonly threadId: string }): VNode 
         <tbody>
           {tokens.parts.map((part) => (
             <tr key={part.name}>
-              <th scope="row">{part.name}</th>
+              <th scope="row">
+                {wordsOf(part)} {part.extensionId !== null && <span class="muted">{part.extensionId}</span>}
+              </th>
               <td class="right">{part.tokens.toLocaleString()}</td>
               <td>
-                <meter min={0} max={tokens.total} value={part.tokens} aria-label={`Share of ${part.name}`} />
+                <meter min={0} max={tokens.total} value={part.tokens} aria-label={`Share of ${wordsOf(part)}`} />
               </td>
             </tr>
           ))}
@@ -61,4 +70,22 @@ export function ContextView({ threadId }: { readonly threadId: string }): VNode 
       </details>
     </section>
   );
+}
+
+/** What a part is: those of the kernel by their names, those of extensions by whose they are. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['prompt', 'Instructions'],
+  ['instructions', 'Instructions of its settings'],
+  ['history', 'Messages before'],
+  ['message', 'This message'],
+  ['tools', 'Tools'],
+  ['skill_registry', 'Skills'],
+  ['project_instructions', 'Project'],
+  ['project_tools', 'Files of the project'],
+  ['task_engine', 'Tasks'],
+]);
+
+function wordsOf({ name, extensionId, isOfMessage }: Part): string {
+  const words = WORDS.get(extensionId ?? name) ?? (extensionId === null ? name : 'Told by');
+  return isOfMessage ? `${words}, for this message` : words;
 }

@@ -2,7 +2,7 @@ import { batch, computed, signal } from '@preact/signals';
 import { ApiError, ask, beginTurn, read, readTagged } from '../server/api.ts';
 import { onEvent, type ServerEvent } from '../server/events.ts';
 import { appended, type MessageChunk, prepended } from './message-chunks.ts';
-import type { Answer, Live, Message, Question, Thread, TurnEnd, TurnEvent } from './shapes.ts';
+import type { Answer, Live, Message, Question, TakenBack, Thread, TurnEnd, TurnEvent, Waiting } from './shapes.ts';
 
 interface OpenedThread {
   readonly thread: Thread;
@@ -33,6 +33,8 @@ export class Conversation {
   /** Of the last turn, where it gave no answer. */
   readonly end = signal<TurnEnd | null>(null);
   readonly questions = signal<readonly Question[]>([]);
+  /** Messages that did not have their turn, until the message box takes them. */
+  readonly takenBack = signal<readonly TakenBack[]>([]);
   readonly notices = signal<readonly string[]>([]);
   readonly error = signal<ApiError | null>(null);
   readonly hasOlder = signal(false);
@@ -83,9 +85,30 @@ export class Conversation {
     await this.#shown(this.#begin('continue', {}));
   }
 
+  /** What waits behind the answer is taken back first: it was meant for another one. */
   async stop(): Promise<void> {
-    await this.#shown(ask('POST', `${this.#path}/stop`));
+    await this.#shown(this.#stop());
     await this.refresh();
+  }
+
+  async #stop(): Promise<void> {
+    const { waiting } = await read<Waiting>(`${this.#path}/waiting`);
+    const taken: TakenBack[] = [];
+    for (const { key } of waiting) {
+      const one = await this.#takenBack(key).catch(unlessGone);
+      if (one !== null) taken.push(one);
+    }
+    this.takenBack.value = [...this.takenBack.value, ...taken];
+    await ask('POST', `${this.#path}/stop`);
+  }
+
+  /** Takes a message that waits back into the message box. Rejects with `ApiError`. */
+  async takeBack(key: string): Promise<void> {
+    this.takenBack.value = [...this.takenBack.value, await this.#takenBack(key)];
+  }
+
+  #takenBack(key: string): Promise<TakenBack> {
+    return ask('DELETE', `${this.#path}/waiting/${encodeURIComponent(key)}`);
   }
 
   async #shown(work: Promise<unknown>): Promise<void> {
@@ -134,6 +157,7 @@ export class Conversation {
     const live = this.live.value;
     const isNext = live !== null && (live.turn === turn || live.turn === null) && n > live.n;
     if (live !== null && !isNext) return;
+    if (event.type === 'turn-start') this.notices.value = []; // of the turn before
     if (event.type === 'notice' && event.message !== undefined) this.notices.value = [...this.notices.value, event.message];
     const before = live?.events ?? [];
     const last = before.at(-1);
@@ -180,7 +204,7 @@ export class Conversation {
         const { thread, messages, older, live, end } = opened;
         batch(() => {
           [this.thread.value, this.tag.value] = [thread, tag];
-          if (this.error.value?.status === 0) this.error.value = null; // it answers again
+          if (this.error.value?.isUnreached) this.error.value = null; // it answers again
           if (last === undefined) this.hasOlder.value = older;
           this.chunks.value = appended(
             this.chunks.value,
@@ -192,8 +216,14 @@ export class Conversation {
         });
         if (last !== undefined && messages.length === limit) this.#isStale = true;
       } catch (error) {
-        if (error instanceof ApiError) this.error.value = error;
+        if (error instanceof ApiError && (!error.isUnreached || this.thread.value === null)) this.error.value = error;
       }
     }
   }
+}
+
+/** It has begun meanwhile. */
+function unlessGone(error: unknown): null {
+  if (error instanceof ApiError && error.status === 404) return null;
+  throw error;
 }

@@ -1,8 +1,9 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
-import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { read } from '../server/api.ts';
 import type { ServerEvent } from '../server/events.ts';
 import { useLoaded } from '../server/loaded.ts';
+import { useAtRest } from './at-rest.ts';
 import type { Conversation } from './conversation.ts';
 
 interface Usage {
@@ -13,6 +14,7 @@ interface Usage {
 
 interface Head {
   readonly id: string;
+  readonly state: string;
   readonly began: number;
   readonly ended: number | null;
   readonly inputTokens: number;
@@ -41,18 +43,12 @@ export interface Figures {
 /** Read again at the end of each turn. */
 export function useFigures(conversation: Conversation): Figures {
   const last = conversation.chunks.value.at(-1)?.at(-1);
-  const isBusy = conversation.isBusy.value;
   const path = last === undefined ? null : `/api/threads/${encodeURIComponent(conversation.id)}`;
   const hasTurn = last?.turnId !== `${conversation.id}/branch`; // nothing was done in a new branch
   const changes = ({ data }: ServerEvent): boolean => data['id'] === conversation.id && !conversation.isBusy.value;
   const [usage, usageAgain] = useLoaded<Usage>(path && `${path}/usage`, changes);
   const [trace, traceAgain] = useLoaded<Trace>(hasTurn ? path && `${path}/trace?last=200` : null, changes);
-  const wasBusy = useRef(false);
-  useEffect(() => {
-    const hasEnded = wasBusy.current && !isBusy;
-    wasBusy.current = isBusy;
-    if (hasEnded) void Promise.all([usageAgain(), traceAgain()]);
-  }, [isBusy]);
+  useAtRest(conversation, () => void Promise.all([usageAgain(), traceAgain()]));
   return useMemo(() => {
     const known = new Map<string, Promise<ReadonlyMap<string, number>>>();
     const readTimes = (id: string): Promise<ReadonlyMap<string, number>> =>

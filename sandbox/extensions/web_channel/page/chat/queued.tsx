@@ -1,19 +1,16 @@
 import type { VNode } from 'preact';
 import { Problem } from '../parts/problem.tsx';
 import { useAttempt } from '../parts/attempt.ts';
-import { ask } from '../server/api.ts';
 import { concerns, useLoaded } from '../server/loaded.ts';
-
-interface Waiting {
-  readonly waiting: readonly { readonly key: string; readonly text: string }[];
-}
+import type { Conversation } from './conversation.ts';
+import type { Waiting } from './shapes.ts';
 
 /** Messages that were sent while the agent answered: they follow its answer, unless their person takes them back. */
-export function Queued({ threadId }: { readonly threadId: string }): VNode {
-  const path = `/api/threads/${encodeURIComponent(threadId)}/waiting`;
-  const [loaded, again] = useLoaded<Waiting>(path, concerns('thread', threadId));
+export function Queued({ conversation }: { readonly conversation: Conversation }): VNode {
+  const { id } = conversation;
+  const [loaded, again] = useLoaded<Waiting>(`/api/threads/${encodeURIComponent(id)}/waiting`, concerns('thread', id));
   const { error, isBusy, attempt } = useAttempt(again);
-  const takeBack = (key: string): void => void attempt(() => ask('DELETE', `${path}/${encodeURIComponent(key)}`));
+  const takeBack = (key: string): void => void attempt(() => conversation.takeBack(key));
   return (
     <>
       {(loaded.value.value?.waiting ?? []).map(({ key, text }) => (

@@ -1,5 +1,7 @@
 /** What the server says of conversations, as `GET /api/openapi.json` has it. */
 
+import type { Attachment } from './attachments.ts';
+
 export interface Thread {
   readonly id: string;
   readonly userId: string;
@@ -27,6 +29,8 @@ export interface Result {
   readonly id: string;
   readonly name: string;
   readonly ok: boolean;
+  /** What the tool says of it in a line. */
+  readonly title: string | null;
   readonly output: unknown;
 }
 
@@ -68,6 +72,17 @@ export interface TurnEnd {
   readonly reason: 'limit' | 'aborted' | 'error';
   /** Its message ends with the cure. */
   readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** Messages that wait for their turn, the oldest first. */
+export interface Waiting {
+  readonly waiting: readonly { readonly key: string; readonly text: string }[];
+}
+
+/** A message that waited, as it was sent. */
+export interface TakenBack {
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
 }
 
 /** What is being said and not kept yet. */

@@ -42,16 +42,20 @@ export function Messages({ messages, next, ...shown }: MessagesProps): VNode {
   );
 }
 
-function isLastOfTurn({ role, turnId, calls }: Message, next: Message | null): boolean {
+/** Whether the line of its turn stands below it. */
+export function isLastOfTurn({ role, turnId, calls }: Message, next: Message | null): boolean {
   return role === 'assistant' && (next === null ? calls.length === 0 : next.turnId !== turnId);
 }
 
-/** What a turn used, once it has ended. Its place is there before. */
+/** Whether a turn was stopped, and what it used, once it has ended. Its place is there before. */
 function TurnLine({ turnId, figures }: { readonly turnId: string; readonly figures: Figures }): VNode {
   const turn = figures.turns.value.get(turnId);
   const isKnown = turn !== undefined && turn.ended !== null;
-  const text = isKnown ? `${short(turn.inputTokens + turn.outputTokens)} tokens · ${lengthOf((turn.ended ?? 0) - turn.began)}` : '\u00a0';
-  return <p class="turn muted">{text}</p>;
+  const parts = [
+    ...(turn?.state === 'aborted' ? ['stopped'] : []),
+    ...(isKnown ? [`${short(turn.inputTokens + turn.outputTokens)} tokens`, lengthOf((turn.ended ?? 0) - turn.began)] : []),
+  ];
+  return <p class="turn muted">{parts.join(' · ') || '\u00a0'}</p>;
 }
 
 interface MessageProps extends ConversationProps {
@@ -125,8 +129,14 @@ function callOf({ id = '', name = '', input }: TurnEvent, events: readonly TurnE
   const result =
     ended === undefined
       ? null
-      : { id, name, ok: ended.ok === true, output: ended.output ?? (ended.error === undefined ? null : { error: ended.error }) };
-  return { id, name, input, result, line: ended?.line ?? ended?.title ?? (output === '' ? undefined : output) };
+      : {
+          id,
+          name,
+          ok: ended.ok === true,
+          title: ended.title ?? null,
+          output: ended.output ?? (ended.error === undefined ? null : { error: ended.error }),
+        };
+  return { id, name, input, result, line: ended?.line ?? (output === '' ? undefined : output) };
 }
 
 const SKILL_TOOLS = ['read_skill', 'skill', 'run_skill'];
@@ -150,7 +160,7 @@ function CallView({ call: { id, name, input, result, line }, times }: CallProps)
       <summary>
         <span aria-hidden="true">{MARKS[state]}</span> {skill === null ? <code>{name}</code> : <SkillChip skill={skill} result={result} />}{' '}
         {(state === 'failed' || state === 'refused') && <span>{state} </span>}
-        <span class="muted">{line?.split('\n')[0] ?? (skill === null ? briefly(input) : '')}</span>
+        <span class="muted">{result?.title ?? line?.split('\n')[0] ?? (skill === null ? briefly(input) : '')}</span>
       </summary>
       <Arguments input={input} />
       {result === null ? line !== undefined && <CodeBlock code={line} language="" /> : <Output value={result.output} />}

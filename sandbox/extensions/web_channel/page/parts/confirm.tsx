@@ -3,42 +3,52 @@ import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError, ask } from '../server/api.ts';
 
-interface Question {
-  readonly text: string;
+interface Asked {
+  /** Of the dialog. */
+  readonly title?: string;
   /** What a person must read before. */
-  readonly shown: string;
+  readonly shown?: string;
+  /** What of that may do harm: No is the main answer then. */
+  readonly serious?: readonly string[];
+}
+
+interface Question extends Required<Asked> {
+  readonly text: string;
   answer(isYes: boolean): void;
 }
 
 const question = signal<Question | null>(null);
 
 /** Asks the person at the page. */
-export function confirmed(text: string, shown = ''): Promise<boolean> {
+export function confirmed(text: string, { title = 'Please confirm', shown = '', serious = [] }: Asked = {}): Promise<boolean> {
   question.value?.answer(false);
   return new Promise((resolve) => {
     const answer = (isYes: boolean): void => {
       question.value = null;
       resolve(isYes);
     };
-    question.value = { text, shown, answer };
+    question.value = { title, text, shown, serious, answer };
   });
 }
 
 export type ChangeMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/**
- * Changes something, with `match` only while that is its tag. What the server shows and asks first, the person is shown and asked; null:
- * they said no.
- */
-export async function change<T>(method: ChangeMethod, path: string, body: object = {}, match: string | null = null): Promise<T | null> {
+interface ChangeOptions extends Pick<Asked, 'title'> {
+  /** Only while that is its tag. */
+  readonly match?: string | null;
+}
+
+/** Changes something. What the server shows and asks first, the person is shown and asked; null: they said no. */
+export async function change<T>(method: ChangeMethod, path: string, body: object = {}, options: ChangeOptions = {}): Promise<T | null> {
+  const { match = null, ...asked } = options;
   const agreed: string[] = [];
   for (;;) {
     try {
       return await ask<T>(method, path, agreed.length === 0 ? body : { ...body, confirm: agreed }, match);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'confirmation_needed') throw error;
-      const { shown, confirm } = error.answer as { readonly shown: string; readonly confirm: string };
-      if (!(await confirmed(error.message, shown))) return null;
+      const { shown, serious, confirm } = error.answer as Required<Pick<Asked, 'shown' | 'serious'>> & { readonly confirm: string };
+      if (!(await confirmed(error.message, { ...asked, shown, serious }))) return null;
       agreed.push(confirm);
     }
   }
@@ -53,9 +63,15 @@ export function Confirmation(): VNode | null {
     else dialog.current?.close();
   }, [value]);
   return (
-    <dialog ref={dialog} aria-labelledby="question" onCancel={() => value?.answer(false)}>
+    <dialog ref={dialog} aria-labelledby="question-title" aria-describedby="question" onCancel={() => value?.answer(false)}>
       {value !== null && (
         <>
+          <h2 id="question-title">{value.title}</h2>
+          {value.serious.map((line) => (
+            <p key={line} class="bad">
+              {line}
+            </p>
+          ))}
           {value.shown !== '' && (
             <pre class="shown" tabIndex={0} aria-label="What it is about">
               {value.shown}
@@ -63,10 +79,10 @@ export function Confirmation(): VNode | null {
           )}
           <p id="question">{value.text}</p>
           <div class="row">
-            <button type="button" class="main" onClick={() => value.answer(true)}>
+            <button type="button" class={value.serious.length === 0 ? 'main' : ''} onClick={() => value.answer(true)}>
               Yes
             </button>
-            <button type="button" autofocus onClick={() => value.answer(false)}>
+            <button type="button" class={value.serious.length === 0 ? '' : 'main'} autofocus onClick={() => value.answer(false)}>
               No
             </button>
           </div>

@@ -73,7 +73,7 @@ function Form({ edited: { base, anew } }: { readonly edited: Edited<SavedSkill> 
       ? skill
       : skill === null
         ? await change<SavedSkill>('POST', '/api/saved', { name: (typed['name'] ?? '').trim(), text })
-        : await change<SavedSkill>('PATCH', `/api/saved/${encodeURIComponent(referenceOf(skill))}`, { text }, tag);
+        : await change<SavedSkill>('PATCH', `/api/saved/${encodeURIComponent(referenceOf(skill))}`, { text }, { match: tag });
     if (saved !== null) goTo(address('saved/skill', referenceOf(saved)));
   };
   const written = (): readonly Written[] => [

@@ -38,7 +38,7 @@ export function SavedPage({ reference }: { readonly reference: string }): VNode 
   const parts: OfSavedSkill = {
     skill,
     loading,
-    change: (method, place, body, tag = loaded.value.tag) => change(method, `${path}${place}`, body, tag),
+    change: (method, place, body, tag = loaded.value.tag) => change(method, `${path}${place}`, body, { match: tag }),
   };
   return (
     <main class="view">

@@ -32,6 +32,11 @@ export class ApiError extends Error {
     this.cure = cure;
     this.answer = answer;
   }
+
+  /** The server is not there, or stops: the page asks again once it is connected. */
+  get isUnreached(): boolean {
+    return this.status === 0 || this.status === 503;
+  }
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';

@@ -44,13 +44,18 @@ export function useLoaded<T>(
     const ended = new AbortController();
     let running: Promise<void> | null = null;
     let isStale = false;
+    let isMissed = false;
     const loadAll = async (): Promise<void> => {
       while (isStale && !ended.signal.aborted) {
         isStale = false;
         try {
           loaded.value = { ...(await read(path, ended.signal)), error: null };
+          isMissed = false;
         } catch (error) {
-          if (!ended.signal.aborted && error instanceof ApiError) loaded.value = { ...loaded.value, error };
+          if (ended.signal.aborted || !(error instanceof ApiError)) continue;
+          isMissed = true;
+          // That there is no connection, the page says elsewhere.
+          if (!error.isUnreached || loaded.value.value === null) loaded.value = { ...loaded.value, error };
         }
       }
       running = null;
@@ -62,7 +67,7 @@ export function useLoaded<T>(
     control.again = load;
     void load();
     const stop = onEvent((event) => {
-      if (event.type === 'reset' || (event.type === 'ready' && loaded.value.error !== null) || changes(event)) void load();
+      if (event.type === 'reset' || (event.type === 'ready' && isMissed) || changes(event)) void load();
     });
     return () => {
       stop();

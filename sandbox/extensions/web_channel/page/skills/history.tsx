@@ -38,7 +38,8 @@ export function History({ path, tag, changed }: HistoryProps): VNode {
   const { error, isBusy, attempt } = useAttempt(() => Promise.all([again(), changed()]));
   const versions = loaded.value.value ?? [];
   const newest = versions[0]?.number;
-  const goBack = (number: number) => (): void => void attempt(() => change('POST', `${path}/rollback`, { version: String(number) }, tag));
+  const goBack = (number: number) => (): void =>
+    void attempt(() => change('POST', `${path}/rollback`, { version: String(number) }, { match: tag }));
   return (
     <>
       <Problem error={error} />

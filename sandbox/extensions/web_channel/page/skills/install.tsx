@@ -2,18 +2,29 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
 import { change } from '../parts/confirm.tsx';
+import { said } from '../parts/said.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { goTo } from '../router.ts';
 import { ask } from '../server/api.ts';
 
+interface Installed {
+  readonly skills: readonly { readonly id: string; readonly state: string }[];
+}
+
 /** Installs skills from an address, or from a zip archive of this machine. What is in them is shown and asked first. */
 export function Install(): VNode {
   const [from, setFrom] = useState('');
+  const [isRefused, setRefused] = useState(false);
   const { error, isBusy, attempt } = useAttempt();
   const install = async (source: () => Promise<string>): Promise<void> => {
-    const isInstalled = async (): Promise<boolean> =>
-      (await change('POST', '/api/skills/install', { from: await source(), all: true })) !== null;
-    await attempt(async () => (await isInstalled()) && goTo('/skills'));
+    setRefused(false);
+    await attempt(async () => {
+      const done = await change<Installed>('POST', '/api/skills/install', { from: await source(), all: true }, { title: 'Install this?' });
+      if (done === null) return setRefused(true);
+      const ids = done.skills.filter(({ state }) => state === 'installed').map(({ id }) => id);
+      said.value = `Installed ${ids.join(', ')}`;
+      goTo('/skills');
+    });
   };
   const upload = (file: File | undefined): void => {
     if (file === undefined) return;
@@ -55,7 +66,7 @@ export function Install(): VNode {
           <input type="file" accept=".zip,application/zip" onChange={({ currentTarget }) => upload(currentTarget.files?.[0])} />
         </label>
       </p>
-      <p role="status">{isBusy && 'Looking at what is in it …'}</p>
+      <p role="status">{isBusy ? 'Looking at what is in it …' : isRefused && 'Nothing was installed'}</p>
       <Problem error={error} />
     </main>
   );

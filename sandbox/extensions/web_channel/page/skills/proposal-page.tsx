@@ -5,6 +5,7 @@ import { change } from '../parts/confirm.tsx';
 import { Difference } from '../parts/difference.tsx';
 import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { said } from '../parts/said.tsx';
 import { skillTokens } from '../parts/tokens.ts';
 import { followLink, goTo } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
@@ -159,10 +160,11 @@ interface DecisionProps extends ReviewProps {
   again(): void;
 }
 
-/** Its keys are `y` and `n`, while the focus is in this view and not in a field. */
+/** Its keys are `y`, and `n`, which leads to the reason, while the focus is in this view and not in a field. */
 function Decision({ review, path, view, again }: DecisionProps): VNode | null {
   const { error, isBusy, attempt } = useAttempt();
   const [reason, setReason] = useState('');
+  const why = useRef<HTMLInputElement>(null);
   const [isDespite, setDespite] = useState(false);
   const isWorse = review.evaluation?.verdict === 'worse';
   const isSerious = (review.scan ?? []).some(({ severity }) => severity === 'high');
@@ -170,8 +172,11 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
   const canReject = isWaiting(review) || ['malformed', 'expired', 'superseded'].includes(review.status);
   const decide = async (what: 'approve' | 'reject', body: object): Promise<void> => {
     if (isBusy) return;
-    if (await attempt(() => change('POST', `${path}/${what}`, body))) goTo('/skills/proposals');
-    else again();
+    let isDone = false;
+    await attempt(async () => (isDone = (await change('POST', `${path}/${what}`, body)) !== null));
+    if (!isDone) return again();
+    said.value = `${what === 'approve' ? 'Approved' : 'Rejected'}: the change to ${review.skill ?? review.id}`;
+    goTo('/skills/proposals');
   };
   const approve = (): void => void decide('approve', { digest: review.digest, ...(isWorse ? { despite_evals: true } : {}) });
   const reject = (): void => void decide('reject', reason.trim() === '' ? {} : { why: [reason.trim()] });
@@ -181,7 +186,10 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
       const isTyping = event.target instanceof HTMLElement && event.target.matches('input, textarea, select');
       if (isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
       if (event.key === 'y' && canApprove) approve();
-      if (event.key === 'n' && canReject) reject();
+      if (event.key === 'n' && canReject) {
+        event.preventDefault(); // else it is written into the field
+        why.current?.focus();
+      }
     };
     const { current } = view;
     current?.addEventListener('keydown', press);
@@ -213,11 +221,16 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
         {canReject && (
           <>
             <input
+              ref={why}
               class="wide"
               value={reason}
-              placeholder="Why not? The agent reads it"
+              placeholder="Why not? The agent reads it; Enter rejects"
+              aria-keyshortcuts="n"
               aria-label="Why it is rejected"
               onInput={({ currentTarget }) => setReason(currentTarget.value)}
+              onKeyDown={(event) => {
+                if (event.key === 'Enter' && !event.isComposing) reject();
+              }}
             />
             <button type="button" disabled={isBusy} onClick={reject}>
               Reject <kbd>n</kbd>

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import { address, followLink, parts } from '../router.ts';
 import { Awaited } from '../parts/awaited.tsx';
+import { Said } from '../parts/said.tsx';
 import { visible } from '../parts/visible.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { ProposalPage } from './proposal-page.tsx';
@@ -23,6 +24,7 @@ function ProposalList(): VNode {
         </a>
       </p>
       <h1>Proposals</h1>
+      <Said />
       <Awaited of={entries.value} />
       {entries.value.value?.length === 0 && <p class="muted">Nothing was proposed.</p>}
       <ul class="cards">

@@ -141,10 +141,10 @@ function Actions({ skill, path, tag, again }: ActionsProps): VNode {
         )}
         {skill.state === 'draft' && (
           <>
-            <button type="button" class="main" disabled={isBusy} onClick={act(() => change('POST', `${path}/accept`, {}, tag))}>
+            <button type="button" class="main" disabled={isBusy} onClick={act(() => change('POST', `${path}/accept`, {}, { match: tag }))}>
               Accept
             </button>
-            <button type="button" disabled={isBusy} onClick={act(() => change('POST', `${path}/discard`, {}, tag))}>
+            <button type="button" disabled={isBusy} onClick={act(() => change('POST', `${path}/discard`, {}, { match: tag }))}>
               Discard
             </button>
           </>
@@ -154,7 +154,7 @@ function Actions({ skill, path, tag, again }: ActionsProps): VNode {
           <button
             type="button"
             disabled={isBusy}
-            onClick={act(async () => ((await change('DELETE', path, {}, tag)) === null ? undefined : goTo('/skills')))}
+            onClick={act(async () => ((await change('DELETE', path, {}, { match: tag })) === null ? undefined : goTo('/skills')))}
           >
             Remove
           </button>

@@ -3,6 +3,7 @@ import { visible } from '../parts/visible.ts';
 import { useSignal } from '@preact/signals';
 import type { ComponentType, VNode } from 'preact';
 import { Awaited } from '../parts/awaited.tsx';
+import { Said } from '../parts/said.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { ForAdmins } from '../parts/for-admins.tsx';
 import { CureView } from '../parts/cure.tsx';
@@ -78,6 +79,7 @@ function SkillList(): VNode {
           </>
         )}
       </div>
+      <Said />
       <Problem error={counts.value.error} />
       <div class="row filters">
         <input

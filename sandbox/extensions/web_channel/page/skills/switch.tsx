@@ -25,7 +25,7 @@ export function Switch({ skill: { id, state }, again }: { readonly skill: Skill;
   const toggle = async (): Promise<void> => {
     const ids = isOff ? disabled.filter((each) => each !== id) : [...disabled, id];
     const values = [`disabled=${ids.length === 0 ? 'null' : JSON.stringify(ids)}`];
-    await change('PATCH', SETTINGS, { values }, loaded.value.tag);
+    await change('PATCH', SETTINGS, { values }, { match: loaded.value.tag });
   };
   return (
     <>
