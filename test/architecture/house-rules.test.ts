@@ -67,6 +67,7 @@ describe('house rules', () => {
       'sandbox/extensions/http/body.ts': 'the type of a request that has arrived',
       'sandbox/extensions/http/header-deadlines.ts': 'the type of a server that listens',
       'sandbox/extensions/http/listener.ts': 'the server of `pith serve`: it sends nothing by itself',
+      'sandbox/extensions/web/web-address.ts': 'what is an address: it sends nothing',
       'sandbox/extensions/mcp/log-in.ts': 'a server on loopback that takes one answer: it sends nothing',
     };
     const imports =

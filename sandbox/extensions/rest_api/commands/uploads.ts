@@ -8,7 +8,7 @@ import { type ApiRoute, apiRoute } from '../route.ts';
 const MOST_BYTES = 64 * 1024 * 1024;
 const KEPT_MS = 60 * 60_000;
 /** How each archive that holds a file begins. */
-const ZIP = Buffer.from('PK\u0003\u0004', 'latin1');
+const ZIP = Buffer.of(0x50, 0x4b, 0x03, 0x04);
 
 /** Archives for `POST /api/skills/install`, which looks into them and installs from them. Each goes after an hour. Here nothing opens them. */
 export class Uploads {
@@ -28,7 +28,9 @@ export class Uploads {
       },
       async ({ bytes }) => {
         if (!ZIP.equals(bytes.subarray(0, ZIP.length)))
-          throw new PithError('archive_invalid', 'the body is no zip archive with files in it', { cure: 'send a zip archive of skills' });
+          throw new PithError('archive_invalid', 'the body is not a zip archive with files in it', {
+            cure: 'send a zip archive of skills',
+          });
         this.#removeOld();
         const folder = this.#folder();
         const name = `${sha256(bytes)}.zip`;

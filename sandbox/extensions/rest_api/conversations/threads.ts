@@ -45,7 +45,7 @@ export interface ThreadPorts {
   readonly users: Remote<HttpUsers>;
   readonly turns: LiveTurns;
   readonly queued: Pick<QueuedMessages, 'waiting'>;
-  readonly elsewhere: Pick<RunningElsewhere, 'told'>;
+  readonly elsewhere: Pick<RunningElsewhere, 'report'>;
   readonly threads: OwnedThreads;
   readonly ends: TurnEnds;
   readonly keys: UsedKeys;
@@ -84,7 +84,7 @@ function readingRoutes({ context, conversations, turns, elsewhere, threads, ends
         if (all && caller.may !== 'admin') throw new PithError('not_allowed', 'only an administrator lists the conversations of all');
         const whose = all ? {} : { userId: caller.userId };
         const found = await conversations.list({ ...whose, ...given({ text, after: cursor }), limit });
-        elsewhere.told(found.conversations);
+        elsewhere.report(found.conversations);
         return { status: 200, json: plain({ threads: found.conversations, cursor: found.cursor }) };
       },
     ),
@@ -109,7 +109,7 @@ function readingRoutes({ context, conversations, turns, elsewhere, threads, ends
           conversations.messages(owned.id, { ...given({ after, before }), limit }),
         );
         const thread = shownThread(owned);
-        elsewhere.told([thread]);
+        elsewhere.report([thread]);
         const [first] = messages;
         const older = first !== undefined && (await conversations.messages(owned.id, { before: first.seq, limit: 1 })).length > 0;
         const [last] = live === null ? await conversations.messages(owned.id, { limit: 1 }) : [];

@@ -61,7 +61,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
         const whose = person.isAdmin ? {} : { userId: io.userId };
         const after: { readonly after?: string } = options['after'] === undefined ? {} : { after: String(options['after']) };
         const isRun = after.after === undefined || RUN_ID.test(after.after) || (await runs.byId(after.after)) !== null;
-        if (!isRun) throw new PithError('usage', `'${after.after}' is no run`, { cure: 'list them from the beginning again' });
+        if (!isRun) throw new PithError('usage', `'${after.after}' is not a run`, { cure: 'list them from the beginning again' });
         const all = await runs.list({
           limit: countOption({ options }, 'limit'),
           isOpen: options['open'] === true,

@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError, ask } from '../server/api.ts';
 
-interface Asked {
+interface Confirmation {
   /** Of the dialog. */
   readonly title?: string;
   /** What a person must read before. */
@@ -12,7 +12,7 @@ interface Asked {
   readonly serious?: readonly string[];
 }
 
-interface Question extends Required<Asked> {
+interface Question extends Required<Confirmation> {
   readonly text: string;
   answer(isYes: boolean): void;
 }
@@ -20,7 +20,7 @@ interface Question extends Required<Asked> {
 const question = signal<Question | null>(null);
 
 /** Asks the person at the page. */
-export function confirmed(text: string, { title = 'Please confirm', shown = '', serious = [] }: Asked = {}): Promise<boolean> {
+export function confirmed(text: string, { title = 'Please confirm', shown = '', serious = [] }: Confirmation = {}): Promise<boolean> {
   question.value?.answer(false);
   return new Promise((resolve) => {
     const answer = (isYes: boolean): void => {
@@ -33,7 +33,7 @@ export function confirmed(text: string, { title = 'Please confirm', shown = '', 
 
 export type ChangeMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-interface ChangeOptions extends Pick<Asked, 'title'> {
+interface ChangeOptions extends Pick<Confirmation, 'title'> {
   /** Only while that is its tag. */
   readonly match?: string | null;
 }
@@ -47,7 +47,7 @@ export async function change<T>(method: ChangeMethod, path: string, body: object
       return await ask<T>(method, path, agreed.length === 0 ? body : { ...body, confirm: agreed }, match);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'confirmation_needed') throw error;
-      const { shown, serious, confirm } = error.answer as Required<Pick<Asked, 'shown' | 'serious'>> & { readonly confirm: string };
+      const { shown, serious, confirm } = error.answer as Required<Pick<Confirmation, 'shown' | 'serious'>> & { readonly confirm: string };
       if (!(await confirmed(error.message, { ...asked, shown, serious }))) return null;
       agreed.push(confirm);
     }
