@@ -248,7 +248,7 @@ describe("the kernel's own commands with the real kernel", () => {
   it('agents prompt: {system, messages, tools, tokens}, and the exact prompt as text', async () => {
     type Prompt = { system: string; tools: { name: string; description: string; inputSchema: unknown }[] };
     const prompt = (await json('agents', 'prompt', 'assistant', '--text', 'Hi')) as Prompt;
-    const part = { name: expect.any(String), tokens: expect.any(Number) };
+    const part = { name: 'cli_channel', tokens: expect.any(Number), extensionId: 'cli_channel', isOfMessage: false };
     expect(prompt).toEqual({
       model: { ref: 'offline/librarian', contextWindow: null },
       system: expect.stringMatching(/^You are Assistant/u),
