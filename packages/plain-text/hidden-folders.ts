@@ -14,7 +14,15 @@ interface MachineFolders {
  * is not told where they are. The longest is looked for first, as one may be within another.
  */
 export function hiddenFolders({ sandbox, project, home, shippedSandbox, data }: MachineFolders): <T>(shown: T) => T {
-  const folders = { data, sandbox, project, home, 'shipped sandbox': shippedSandbox, 'Pith itself': path.dirname(shippedSandbox) };
+  const isOfSandbox = sandbox.length > 1 && data.startsWith(`${sandbox}${path.sep}`);
+  const folders = {
+    data: isOfSandbox ? null : data,
+    sandbox,
+    project,
+    home,
+    'shipped sandbox': shippedSandbox,
+    'Pith itself': path.dirname(shippedSandbox),
+  };
   const known = Object.entries(folders).filter((entry): entry is [string, string] => entry[1] !== null && entry[1].length > 1);
   const longestFirst = known.toSorted(([, a], [, b]) => b.length - a.length);
   const names = new Map(longestFirst.map(([name, folder]) => [folder, name]));

@@ -18,7 +18,7 @@ describe('a newcomer without a key or a network', () => {
     const text = String(events.at(-1)?.['text']);
     expect(events.at(-1)).toMatchObject({ type: 'turn-end', reason: 'done' });
     expect(text).toContain('code-review');
-    expect(text).toMatch(/skills.code-review/u); // the place
+    expect(text).toContain('bundled/code-review'); // the place
     expect(text).toContain('To connect a model, type /setup in a chat, or run: pith setup');
   });
 });

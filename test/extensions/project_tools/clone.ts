@@ -44,6 +44,6 @@ export async function cloneWith(files: Readonly<Record<string, string>>, inHome:
         return String((error as { stdout?: unknown }).stdout);
       }
     },
-    ...askedTools({ kernel } as never, 'project_tools', { ...TURN, threadId: 'thread', correlationId: 'message-1' }),
+    ...askedTools({ kernel } as never, 'project_tools', { ...TURN, userId: 'local', threadId: 'thread', correlationId: 'message-1' }),
   };
 }
