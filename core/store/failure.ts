@@ -11,7 +11,7 @@ const NOT_A_DATABASE = 26;
 const NO_ROOM_TO_SHARE = 4874;
 
 /**
- * A driver's error as `database_failed`, or `disk_full`, with the file and the cure. A PithError stays as it is. SQLite's message about a statement, which
+ * A driver's error as `database_failed`, with the file and the cure. A PithError stays as it is. SQLite's message about a statement, which
  * names tables and quotes SQL, becomes the cause, and part of the message only for an extension's own statement (`isExtensions`).
  */
 export function databaseFailure(error: unknown, file: string, { isExtensions = false } = {}): PithError {
@@ -22,7 +22,7 @@ export function databaseFailure(error: unknown, file: string, { isExtensions = f
   const why =
     known?.why ?? (isExtensions ? `a statement failed (${words.replace(/^near "[^]*": /u, '')})` : 'it refused a statement of Pith itself');
   const cure = known === null && !isExtensions ? 'run: pith doctor, or report it as a fault of Pith' : known?.cure;
-  return new PithError(primary === FULL ? 'disk_full' : 'database_failed', `database ${file}: ${why}`, {
+  return new PithError('database_failed', `database ${file}: ${why}`, {
     cause: error,
     cure,
     where: file,

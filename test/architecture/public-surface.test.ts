@@ -20,7 +20,7 @@ const CODES = words(`
   interrupted limit_reached not_allowed denied approval_needed approval_denied plan_mode approval_unknown approval_answered
   awaiting_approval aborted address_refused proxy_failed secret_not_given skill_not_found skills_disabled skill_not_offered agent_unknown
   agent_failed prompt_invalid prompt_symbol_unknown model_unknown address_unused exporter_missing model_auth model_unreachable model_rate_limited
-  model_context_too_long model_failed model_script cancelled preempted lease_lost job_exists job_outdated job_timeout job_unknown database_failed disk_full state_refused quota_exceeded parameter_invalid
+  model_context_too_long model_failed model_script cancelled preempted lease_lost job_exists job_outdated job_timeout job_unknown database_failed state_refused quota_exceeded parameter_invalid
   thread_unknown thread_busy nothing_to_resume output_invalid write_conflict usage command_unknown not_found internal
 `);
 const TOPIC_NAMES = words(`

@@ -197,7 +197,7 @@ export class Copies {
         if (!Object.hasOwn(operations, name)) throw damaged(copy.id, copy.length + 1);
         await (operations[name] as (...all: readonly unknown[]) => Promise<void>)(...given);
       } catch (error) {
-        const isKnown = error instanceof PithError && (error.retryable || ['database_failed', 'disk_full'].includes(error.code));
+        const isKnown = error instanceof PithError && (error.retryable || error.code === 'database_failed');
         copy.failure = isKnown ? error : damaged(copy.id, copy.length + 1, error);
         throw copy.failure;
       }

@@ -103,7 +103,6 @@ export const ERROR_CODES = [
   'job_unknown',
   // storage, threads, command line
   'database_failed',
-  'disk_full',
   'state_refused',
   'quota_exceeded',
   'parameter_invalid',

@@ -68,13 +68,22 @@ export const UNKNOWN = failure(404, 'not_found', 'there is nothing at this addre
 /** The answer to an unexpected error, which is in the log: the client learns nothing of it. */
 export const INTERNAL = failure(500, 'internal', 'something went wrong; the log of the server says what');
 
-/** A full disk, whoever says so: the system, the database or an extension. */
+/** Codes of a full disk: the system's, an extension's. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'disk_full']);
+/** SQLite's result codes of a full disk. https://sqlite.org/rescode.html */
+const FULL_OF_SQLITE: readonly number[] = [13, 4874];
+
+/** Whoever says so: the system, the database or an extension. */
+function isDiskFull(error: unknown): boolean {
+  if (FULL.has(codeOf(error, ''))) return true;
+  const { cause } = error instanceof PithError ? error : { cause: error };
+  return typeof cause === 'object' && cause !== null && 'errcode' in cause && FULL_OF_SQLITE.includes(Number(cause.errcode));
+}
 
 /** What a client may know of an error; null: nothing. */
 export function failureOf(error: unknown): RefusedAnswer | null {
   const code = codeOf(error, '');
-  if (FULL.has(code)) return failure(507, 'disk_full', 'the disk is full', { cure: 'free some space and try again' });
+  if (isDiskFull(error)) return failure(507, 'disk_full', 'the disk is full', { cure: 'free some space and try again' });
   const found = error instanceof PithError ? statusOf(code) : null;
   if (found === null) return null;
   const { cure, problems, retryAfterMs } = error as PithError;

@@ -63,7 +63,6 @@ const KNOWN: Readonly<Record<string, readonly [status: number, code?: string, pa
   output_invalid: [502],
   model_unknown: [422],
   database_failed: [422],
-  disk_full: [507],
 };
 
 export function apiErrorOf(error: unknown): ApiError {
