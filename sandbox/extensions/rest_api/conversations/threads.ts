@@ -417,7 +417,7 @@ async function consistent(turns: LiveTurns, threadId: string, read: () => Promis
   }
 }
 
-/** Of the step that is open, what is kept already is shownMessages as events too. */
+/** Of the step that is open, what is kept already is shown as events, too. */
 function withoutOpenStep(messages: Messages, turn: LiveTurn): Messages {
   const { events } = turn.state();
   const calls = new Set(events.flatMap((event) => (event.type === 'tool-call' ? [event.id] : [])));

@@ -93,22 +93,17 @@ export class Conversation {
 
   async #stop(): Promise<void> {
     const { waiting } = await read<Waiting>(`${this.#path}/waiting`);
-    const taken: TakenBack[] = [];
-    for (const { key } of waiting) {
-      const one = await this.#takenBack(key).catch(unlessGone);
-      if (one !== null) taken.push(one);
+    try {
+      for (const { key } of waiting) await this.takeBack(key).catch(unlessGone);
+    } finally {
+      await ask('POST', `${this.#path}/stop`);
     }
-    this.takenBack.value = [...this.takenBack.value, ...taken];
-    await ask('POST', `${this.#path}/stop`);
   }
 
   /** Takes a message that waits back into the message box. Rejects with `ApiError`. */
   async takeBack(key: string): Promise<void> {
-    this.takenBack.value = [...this.takenBack.value, await this.#takenBack(key)];
-  }
-
-  #takenBack(key: string): Promise<TakenBack> {
-    return ask('DELETE', `${this.#path}/waiting/${encodeURIComponent(key)}`);
+    const message = await ask<TakenBack>('DELETE', `${this.#path}/waiting/${encodeURIComponent(key)}`);
+    this.takenBack.value = [...this.takenBack.value, message];
   }
 
   async #shown(work: Promise<unknown>): Promise<void> {

@@ -54,7 +54,7 @@ function ModelBox({ box, text, set }: FieldBoxProps): VNode {
     <select {...box} value={chosen} onPointerEnter={load} onFocus={load} onChange={({ currentTarget }) => set(currentTarget.value)}>
       {[...new Set(['default', chosen, ...names])].map((name) => (
         <option key={name} value={name}>
-          {name === 'default' ? 'default' : name}
+          {name}
         </option>
       ))}
     </select>

@@ -63,7 +63,7 @@ export function useList<T>(path: string | null, name: string, changes: (event: S
   return { value: shown.current, rows, hasMore, error, more, again: () => void again() };
 }
 
-/** MultiSelect as one, whose pages are the next ones of each. */
+/** Several lists as one, whose pages are the next ones of each. */
 export function joined<T>(lists: readonly List<T>[]): List<T> {
   const each = (act: (list: List<T>) => void) => (): void => {
     for (const list of lists) act(list);

@@ -54,7 +54,6 @@ export function SettingsView({ extension }: SettingsProps): VNode {
   const pathOf = ({ key }: Field): readonly string[] => key.split('.');
   return (
     <form ref={box} class="inputs settings" onSubmit={(event) => void save(event)}>
-      {form.schema === null && <p class="muted">It runs in a process of its own: its settings are checked there when they are saved.</p>}
       {fields.map((field) => (
         <FieldView
           key={field.key}
