@@ -94,7 +94,7 @@ export class Conversation {
   async #stop(): Promise<void> {
     const { waiting } = await read<Waiting>(`${this.#path}/waiting`);
     try {
-      for (const { key } of waiting) await this.takeBack(key).catch(unlessGone);
+      for (const { key } of waiting.toReversed()) await this.takeBack(key).catch(unlessGone); // each is put before what is in the box
     } finally {
       await ask('POST', `${this.#path}/stop`);
     }
