@@ -21,7 +21,7 @@ import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.
 import { CHANNEL_ID, type LiveTurn, type LiveTurns } from './live-turns.ts';
 import type { QueuedMessages } from './queued-messages.ts';
 import type { TurnEnds } from './turn-ends.ts';
-import type { Conversation, OwnedThread, OwnedThreads } from './owned-threads.ts';
+import type { OwnedThread, OwnedThreads } from './owned-threads.ts';
 import type { RunningElsewhere } from './running-elsewhere.ts';
 import type { UsedKeys } from './used-keys.ts';
 import {

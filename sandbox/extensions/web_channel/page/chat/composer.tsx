@@ -48,10 +48,7 @@ export function Composer({ isBusy, isAsked, draft, keepDraft, send, command, sto
   /** What was refused and is in the box again: sent unchanged, it keeps its key. */
   const returned = useRef<Unsent | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => {
-    text.value = draft;
-    box.current?.focus();
-  }, [draft]);
+  useEffect(() => box.current?.focus(), []);
   useEffect(() => text.subscribe(keepDraft), []);
   useEffect(
     () =>
