@@ -6,6 +6,7 @@ import { fakeClock } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { probeSandboxing } from '@pith/supervised-process';
 import { Jail, stateFolder } from '@pith/safe-files';
+import { ProcessRecords } from '../../../sandbox/extensions/project_tools/shell/process-records.ts';
 import { CommandWatch } from '../../../sandbox/extensions/project_tools/shell/command-watch.ts';
 import { linkedRepository } from '../../../sandbox/extensions/project_tools/shell/linked-repository.ts';
 import { passing, until } from '../../waiting.ts';
@@ -615,11 +616,11 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     const folder = stateFolder(state, 'extensions', 'project_tools', 'watched');
     const place = { root: clone.root, jail: new Jail(clone.root), state };
     const signal = new AbortController().signal;
-    await new CommandWatch(place, folder).begin('npm run evil', null, signal);
+    await new CommandWatch(place, new ProcessRecords(folder)).begin('npm run evil', null, signal);
     clone.person('git init -q x; git -C x config core.fsmonitor ./evil; echo x > .envrc');
-    expect(await new CommandWatch(place, folder).ofKilled(signal)).toEqual([]); // its process lives
+    expect(await new CommandWatch(place, new ProcessRecords(folder)).ofKilled(signal)).toEqual([]); // its process lives
     renameSync(path.join(folder.path, folder.list()[0] as string), path.join(folder.path, `${process.pid}.1.json`));
-    const next = new CommandWatch(place, folder);
+    const next = new CommandWatch(place, new ProcessRecords(folder));
     expect(await next.ofKilled(signal)).toMatchObject([
       {
         commands: ['npm run evil'],
@@ -645,7 +646,7 @@ describe.skipIf(!available)('S1, S2 what git starts outside', () => {
     clone.kernel.events.handle('notify', ({ text }) => void told.push(text));
     const { signal } = new AbortController();
     const place = { root: clone.root, jail: new Jail(clone.root), state: clone.kernel.settings.data_dir };
-    await new CommandWatch(place, folder).begin('npm run evil', null, signal);
+    await new CommandWatch(place, new ProcessRecords(folder)).begin('npm run evil', null, signal);
     clone.person('git init -q x; git -C x config core.fsmonitor ./evil');
     renameSync(path.join(folder.path, folder.list()[0] as string), path.join(folder.path, `${process.pid}.1.json`));
     const said =

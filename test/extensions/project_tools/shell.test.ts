@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { isNowhere, probeSandboxing } from '@pith/supervised-process';
-import { folderWith } from '../../places.ts';
+import { stateFolder } from '@pith/safe-files';
+import { isNowhere, probeSandboxing, processEntry } from '@pith/supervised-process';
+import { folderWith, writeFiles } from '../../places.ts';
 import { words } from '../../words.ts';
 import { until } from '../../waiting.ts';
 import type { Tool } from 'pith';
@@ -182,6 +183,29 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     expect(others.filter((name) => existsSync(project.at(name)))).toEqual([]);
     await project.call('shell', { command: 'echo mine > AGENTS.md; echo new > CLAUDE.md' });
     expect([project.read('AGENTS.md'), project.read('CLAUDE.md')]).toEqual(['mine\n', 'new\n']);
+  });
+
+  it('W5 git adds nothing of what is only held for them, also where a process that held it was killed', async () => {
+    const project = await projectWith({ 'a.txt': 'one\n' }, { git: true });
+    const ada = askedTools(project.test, 'project_tools', { ...project.turn, userId: 'ada' });
+    const commit = 'echo two > b.txt; git add -A; git -c user.name=a -c user.email=a@b commit -qm x; git show --format= --name-only';
+    expect(out(await ada.call('shell', { command: commit }))).toBe('a.txt\nb.txt\n[exit code 0]');
+    const held = ['.env', '.envrc', '.mcp.json', '.vscode', 'AGENTS.md', 'CLAUDE.md'];
+    const there = () => held.filter((name) => existsSync(project.at(name)));
+    expect(there()).toEqual([]);
+
+    const folder = stateFolder(project.test.kernel.settings.data_dir, 'extensions', 'project_tools', 'held');
+    const { startTime = '' } = processEntry(process.ppid) ?? {};
+    const keep = (name: string) => folder.writeNow(`${name}.json`, JSON.stringify({ root: project.at(), placeholders: held }));
+    const files = () => writeFiles(project.at(), { 'AGENTS.md': '', '.env': '', 'CLAUDE.md': 'a person wrote it\n' });
+    files();
+    keep('999999999.1');
+    expect(out(await ada.call('shell', { command: 'cat AGENTS.md CLAUDE.md > c.txt; cat c.txt' }))).toBe('a person wrote it\n[exit code 0]');
+    expect([there(), folder.list().filter((name) => name.endsWith('.json'))]).toEqual([['CLAUDE.md'], []]);
+    files();
+    keep(`${process.ppid}.${startTime}`);
+    await ada.call('shell', { command: 'echo > c.txt' });
+    expect(there()).toEqual(held); // another process still needs them
   });
 
   it('P13 sees nothing of the cases by which skills are measured', async () => {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { printableLine, someOf } from '@pith/plain-text';
 import { runGit } from '@pith/project-files';
+import { isPlaceholder } from './placeholders.ts';
 import type { Project } from '../files/project.ts';
 import { fileDigest, foldersNamedBy, linkDigest, LINKS, startsBy } from './autorun-digests.ts';
 import { isAnswered } from './git-guard.ts';
@@ -67,6 +68,7 @@ export class AutorunSearch implements FolderSearch {
   }
 
   async #look(place: string): Promise<void> {
+    if (isPlaceholder(this.place.root, place)) return;
     const digest = await (LINKS.test(place) ? linkDigest(this.place.root, place) : fileDigest(path.join(this.place.root, place)));
     if (digest !== null) this.#digests.set(place, digest);
   }

@@ -4,18 +4,13 @@ import { printableLine, someOf } from '@pith/plain-text';
 import { oncePromised, untilAborted, within } from '@pith/promises';
 import type { ReadOnlyCommand } from '@pith/command-line';
 import { FileRefused, isInside, stateFolder } from '@pith/safe-files';
-import {
-  type CoveredPath,
-  createConfinedPrograms,
-  type ConfinedOutcome,
-  type ConfinedProgram,
-  type ConfinedPrograms,
-} from '@pith/supervised-process';
+import { createConfinedPrograms, type ConfinedOutcome, type ConfinedProgram, type ConfinedPrograms } from '@pith/supervised-process';
 import { messageOf, PithError, type Diagnostic, type ExtensionContext, type TurnInfo } from 'pith';
 import type { Config } from '../config.ts';
 import type { Project } from '../files/project.ts';
 import { CommandWatch, type Leftovers } from './command-watch.ts';
 import { HeldFiles } from './held-files.ts';
+import { ProcessRecords } from './process-records.ts';
 import { namedFolders, placesOf, type Access } from './shell-places.ts';
 import { GitHistory } from './git-history.ts';
 import { linkedRepository } from './linked-repository.ts';
@@ -71,10 +66,10 @@ export class CommandRuns {
   ) {
     this.#programs = createConfinedPrograms();
     context.own(() => this.#programs.close());
-    this.#held = new HeldFiles(project);
+    this.#held = new HeldFiles(project, stateFolder(context.dataDirectory, 'held'));
     this.#watch = new CommandWatch(
       { root: project.root, jail: project.jail, state: project.data() },
-      stateFolder(context.dataDirectory, 'watched'),
+      new ProcessRecords(stateFolder(context.dataDirectory, 'watched')),
     );
   }
 
@@ -124,7 +119,7 @@ export class CommandRuns {
     shown: (text: string) => void,
     signal: AbortSignal,
   ): Promise<ConfinedOutcome & { readonly output: string; readonly left: readonly string[]; readonly leftBefore: readonly string[] }> {
-    if (wanted.mayChangePith || wanted.readOnlyCommand !== null) return this.#run(wanted, [], shown, signal);
+    if (wanted.mayChangePith || wanted.readOnlyCommand !== null) return this.#run(wanted, null, shown, signal);
     try {
       return await this.#run(wanted, await this.#held.begin(signal), shown, signal);
     } finally {
@@ -134,7 +129,7 @@ export class CommandRuns {
 
   async #run(
     wanted: ShellCommand,
-    held: readonly CoveredPath[],
+    held: Awaited<ReturnType<HeldFiles['begin']>> | null,
     shown: (text: string) => void,
     signal: AbortSignal,
   ): ReturnType<CommandRuns['run']> {
@@ -194,10 +189,19 @@ export class CommandRuns {
       const outcome = await this.#confined(
         wanted,
         {
-          readOnly: [...repository, ...(sandboxed && access.includes('home') ? this.homeFolders() : [])],
+          readOnly: [
+            ...repository,
+            ...(held === null ? [] : [{ from: held.ignored, at: IGNORED }]),
+            ...(sandboxed && access.includes('home') ? this.homeFolders() : []),
+          ],
           writable: [project.root],
-          covered: secrets === null ? [] : [...held, ...(linked?.covered ?? []), ...(await placesOf(project, secrets, signal))], // what is empty covers what is held,
-          env: sandboxed && !access.includes('network') ? { ...ENVIRONMENT, ...NO_RETRIES } : ENVIRONMENT,
+          covered:
+            secrets === null ? [] : [...(held?.covered ?? []), ...(linked?.covered ?? []), ...(await placesOf(project, secrets, signal))], // what is empty covers what is held
+          env: {
+            ...ENVIRONMENT,
+            ...(sandboxed && !access.includes('network') && NO_RETRIES),
+            ...(held !== null && OF_HELD),
+          },
           user: { home, fileMb: context.config.shell.file_mb, caches: path.join(project.data(), '.cache', 'commands') },
           onOutput: say,
         },
@@ -347,6 +351,9 @@ const NETWORK_TEXT = 'the sandbox has no network; call again with access: ["netw
 const NO_RETRIES = { npm_config_fetch_retries: '0' };
 
 const ENVIRONMENT = { TERM: 'dumb', NO_COLOR: '1', PAGER: 'cat', GIT_PAGER: 'cat', GIT_TERMINAL_PROMPT: '0' };
+/** Where a command finds what git is to ignore besides: placeholders are not added. */
+const IGNORED = '/tmp/.pith-ignored';
+const OF_HELD = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'core.excludesFile', GIT_CONFIG_VALUE_0: IGNORED };
 /** Settings could make git print submodules, which nobody checked for secrets. */
 const OF_READERS = {
   GIT_OPTIONAL_LOCKS: '0',

@@ -1,9 +1,7 @@
 import path from 'node:path';
 import { z } from 'pith';
-import { processEntry } from '@pith/supervised-process';
 import { printableLine } from '@pith/plain-text';
 import { runGit } from '@pith/project-files';
-import type { StateFolder } from '@pith/safe-files';
 import { jsonOf } from '@pith/plain-data';
 import {
   changesBetween,
@@ -15,6 +13,7 @@ import {
   type LookedThrough,
   type AutorunFiles,
 } from './autorun-files.ts';
+import type { ProcessRecords } from './process-records.ts';
 import { walk } from './project-walk.ts';
 import { SecretSearch, type ProjectSecrets } from './secret-files.ts';
 
@@ -59,7 +58,7 @@ export class CommandWatch {
 
   constructor(
     private readonly place: LookedThrough,
-    private readonly folder: StateFolder,
+    private readonly records: ProcessRecords,
   ) {}
 
   /** Call before a command starts. Throws as `SecretSearch.found`. */
@@ -78,7 +77,7 @@ export class CommandWatch {
         this.#known = await autorun.found(signal);
         for (const record of this.#recordsOfKilled())
           if (!this.#acknowledged.has(record.name)) unreported.push(...(await this.#leftSince(record, this.#known, signal)));
-        for (const name of this.#ofKilled()) this.folder.remove(name);
+        for (const name of this.records.ofKilled()) this.records.remove(name);
       }
       this.#running.push(command);
       this.#keep();
@@ -133,8 +132,8 @@ export class CommandWatch {
   }
 
   #recordsOfKilled(): readonly Kept[] {
-    return this.#ofKilled().flatMap((name) => {
-      const read = kept.safeParse(jsonOf(String(this.folder.read(name)))); // a truncated record: its command did not begin
+    return this.records.ofKilled().flatMap((name) => {
+      const read = kept.safeParse(jsonOf(this.records.read(name))); // a truncated record: its command did not begin
       return read.success && read.data.root === this.place.root ? [{ ...read.data, name }] : [];
     });
   }
@@ -165,19 +164,8 @@ export class CommandWatch {
   }
 
   #keep(): void {
-    const name = OWN_NAME();
-    if (name === null) return;
     const [commands, { digests, gitlinks }] = [this.#running, this.#known];
-    if (commands.length === 0) return this.folder.remove(name);
-    this.folder.make();
-    this.folder.writeNow(name, JSON.stringify({ root: this.place.root, commands, digests: [...digests], gitlinks: [...gitlinks] }));
-  }
-
-  #ofKilled(): readonly string[] {
-    return this.folder.list().filter((name) => {
-      const [pid, start] = name.split('.');
-      return NAME.test(name) && processEntry(Number(pid))?.startTime !== start;
-    });
+    this.records.keep(commands.length === 0 ? null : { root: this.place.root, commands, digests: [...digests], gitlinks: [...gitlinks] });
   }
 
   /** One after the other: each look begins where the one before it ended. */
@@ -189,10 +177,3 @@ export class CommandWatch {
 }
 
 const IN_INDEX = 'is a repository in the index: git in the folder around it starts its programs, too';
-
-const NAME = /^\d+\.\d+\.json$/u;
-/** Identifies this process for good. null: this system cannot tell processes apart, and confines nothing either. */
-const OWN_NAME = (): string | null => {
-  const own = processEntry(process.pid);
-  return own === null ? null : `${own.pid}.${own.startTime}.json`;
-};
