@@ -310,7 +310,7 @@ const WRITES_NO_STATE: ReadonlyMap<string, string> = new Map([
   ['packages/supervised-process/started.ts', '/proc'],
   ['packages/supervised-process/user-tools.ts', 'copies of small programs, in a folder that the state module has made'],
   ['sandbox/extensions/project_tools/shell/git-guard.ts', 'empty files in a repository, in the place of what a command could make'],
-  ['sandbox/extensions/project_tools/shell/held-files.ts', 'files of the project while commands run that may not make them'],
+  ['sandbox/extensions/project_tools/shell/placeholders.ts', 'files of the project while commands run that may not make them'],
   ['core/trust/sandbox-trust.ts', 'the state of restricted sandboxes in ~/.pith'],
   ['sandbox/extensions/extension_builder/sources.ts', 'sources; of versions, below a folder that the state module has made'],
   ['sandbox/extensions/extension_builder/trial/trial.ts', 'packages of what is tried, below a folder that the state module has made'],
