@@ -152,7 +152,8 @@ function reasonOf(issue: z.core.$ZodIssue, value: unknown): string {
   if (issue.code === 'invalid_type' && issue.expected === 'boolean') return `must be true or false, not ${shown(found)}`;
   if (issue.code === 'invalid_type')
     return `must be ${withArticle(issue.expected)}${isCoerced(issue, found) ? '' : `, not ${kindOf(found)}`}`;
-  if (issue.code === 'invalid_union') return `fits nothing that is taken: ${[...new Set(issue.errors.map(firstOf(found)))].join(', or ')}`;
+  if (issue.code === 'invalid_union')
+    return `fits none of the accepted forms: ${[...new Set(issue.errors.map(firstOf(found)))].join(', or ')}`;
   const bound = boundOf(issue);
   if (bound !== null && !issue.message.startsWith('must ')) return `must ${bound}`;
   return issue.message.replace(/^Invalid \w+: /, '');
@@ -167,7 +168,7 @@ const firstOf =
   (value: unknown) =>
   ([issue]: readonly z.core.$ZodIssue[]): string => {
     if (issue === undefined) return 'something else';
-    if (issue.code === 'unrecognized_keys') return `'${issue.keys[0]}' is one too many`;
+    if (issue.code === 'unrecognized_keys') return `'${issue.keys[0]}' is unknown`;
     return `${issue.path.length === 0 ? 'it' : `'${pathText(issue.path)}'`} ${reasonOf(issue, value)}`;
   };
 

@@ -92,14 +92,16 @@ export async function* openTurn(opening: Opening): AsyncGenerator<TurnEvent, Ope
 /** What a person sends. */
 interface SentText {
   readonly text: string;
+  readonly title?: string;
   readonly attachments: readonly Attachment[];
   readonly history: readonly Message[];
 }
 
 /** Without secrets: a person may paste one. Throws `usage` for attachments and a history that cannot be sent. */
-function cleanText({ deps: { host }, request: { input = '', attachments = [], history = [] } }: Opening): SentText {
+function cleanText({ deps: { host }, request: { input = '', title, attachments = [], history = [] } }: Opening): SentText {
   return host.secrets.redactJson({
     text: checkedText(input),
+    ...(title !== undefined && { title }),
     attachments: checkedAttachments(attachments),
     history: checkedHistory(history),
   });
@@ -161,7 +163,7 @@ async function* beginTurn(
     { documents: plan.documents, attachments: input.attachments },
   );
   const said = record.depth === 0 && isPersons(request) ? input.text : undefined; // a callee's task is no person's message
-  const thread = { id: threadId, agentId: spec.id, date, title: titleOf(request.title ?? input.text) };
+  const thread = { id: threadId, agentId: spec.id, date, title: input.title ?? titleOf(input.text) };
   const span = turnSpan({ plan, record, parent: node.parent });
   const begin = { thread, messages: [...given, message], said, callers: chargesOf(node.parent) };
   await begunUnder(span, () => writer.beginTurn({ ...begin, turn: { ...record, ...traceHere() } }));

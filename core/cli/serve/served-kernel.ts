@@ -104,12 +104,14 @@ function restartAsked(kernel: Kernel, signal: AbortSignal): Promise<string | nul
 
 const REFUSED = Symbol('refused');
 
-/** Resolves once a service that has offered nothing yet has failed because it cannot. Its failure is printed by then. */
-function serviceRefused({ events }: Kernel): Promise<typeof REFUSED> {
+/** Resolves once a service of what ships, which has offered nothing yet, has failed because it cannot. Its failure is printed by then. */
+function serviceRefused({ events, host: { extensions } }: Kernel): Promise<typeof REFUSED> {
   const ready = new Set<string>();
   const refused = new Set<string>();
   events.handle('service.ready', ({ extensionId }) => void ready.add(extensionId));
-  events.handle('service.refused', ({ extensionId }) => void (ready.has(extensionId) || refused.add(extensionId)));
+  events.handle('service.refused', ({ extensionId }) => {
+    if (!ready.has(extensionId) && !extensions.isForeign(extensionId)) refused.add(extensionId);
+  });
   return new Promise((resolve) =>
     events.handle('extension.failed', ({ extensionId, phase }) => {
       if (phase === 'background' && refused.has(extensionId)) resolve(REFUSED);

@@ -268,9 +268,9 @@ async function configure(
     checkPath(slot, dotted, value, { by, isNamedServer: isNamedServer(lifecycle, slot, dotted) });
   const { runtime, tiers } = lifecycle;
   const { declaration } = slot.written;
+  lifecycle.refuseForeignContracts(declaration); // its class is imported for the checks
   if (by !== 'person') await refuseByHand(lifecycle, slot, changes);
   const config = runtime.rights.configOf(declaration, changes);
-  lifecycle.refuseForeignContracts(declaration); // its class is imported for the check
   await runOutside(() => tiers.checkSettings({ declaration, config }, slot.current?.number ?? 1));
   const written = await writeSettings(runtime.places, changes, by);
   return { ...(await reload()), written };

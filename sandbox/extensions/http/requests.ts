@@ -100,7 +100,7 @@ export class Requests {
     limits.perAddress.count(network);
     if (wait !== null) return inWordsOf(route ?? {}, tooMany(wait, 'too many requests from this address'));
     const twice = sentTwice(incoming);
-    if (twice !== undefined) return failure(400, 'headers_invalid', `the header '${twice}' was sent twice`);
+    if (twice !== undefined) return inWordsOf(route ?? {}, failure(400, 'headers_invalid', `the header '${twice}' was sent twice`));
     if (found === null) return failure(400, 'path_invalid', 'the path can be read in several ways');
     if (!('route' in found)) return this.#unrouted(arrival, found);
     const admitted = await this.#admitted(incoming, arrival, found, signal);

@@ -51,8 +51,8 @@ const SHOWN_BEFORE: RouteAnswer = {
   status: 409,
   json: refusedWith({
     code: 'shown_before',
-    message: 'this was done already, and what it made is shown only once',
-    cure: 'where the answer was lost, do it again, and revoke what nobody has seen',
+    message: 'this was done already, and its secret is shown only once',
+    cure: 'if the answer was lost, make another with a new key, and revoke the one that nobody saw',
   }),
 };
 

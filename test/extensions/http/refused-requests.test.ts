@@ -34,7 +34,7 @@ it('W3 what fits no form of a body is said in plain words', async () => {
   const { status, json } = await served.request('/sign-in', { method: 'POST', json: { code: 'a', token: 'b' } });
   expect([status, json]).toMatchObject([
     400,
-    { error: { message: "body: fits nothing that is taken: 'token' is one too many, or 'code' is one too many" } },
+    { error: { message: "body: fits none of the accepted forms: 'token' is unknown, or 'code' is unknown" } },
   ]);
 });
 

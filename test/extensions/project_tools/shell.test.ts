@@ -200,7 +200,9 @@ describe.skipIf(!available)('U3 in a sandbox', () => {
     const files = () => writeFiles(project.at(), { 'AGENTS.md': '', '.env': '', 'CLAUDE.md': 'a person wrote it\n' });
     files();
     keep('999999999.1');
-    expect(out(await ada.call('shell', { command: 'cat AGENTS.md CLAUDE.md > c.txt; cat c.txt' }))).toBe('a person wrote it\n[exit code 0]');
+    expect(out(await ada.call('shell', { command: 'cat AGENTS.md CLAUDE.md > c.txt; cat c.txt' }))).toBe(
+      'a person wrote it\n[exit code 0]',
+    );
     expect([there(), folder.list().filter((name) => name.endsWith('.json'))]).toEqual([['CLAUDE.md'], []]);
     files();
     keep(`${process.ppid}.${startTime}`);

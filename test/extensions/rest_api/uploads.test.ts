@@ -25,7 +25,7 @@ describe('uploaded archives', () => {
   it('W3 one goes after an hour, whether or not another comes', async () => {
     const dataDirectory = folderWith({ 'uploads/old.zip': 'PK' });
     const clock = fakeClock(Date.now());
-    const uploads = new Uploads({ dataDirectory, clock, use: (() => ({ sandbox: dataDirectory })) as never });
+    const uploads = new Uploads({ dataDirectory, clock, logger: console as never, use: (() => ({ sandbox: dataDirectory })) as never });
     const ending = new AbortController();
     const running = uploads.run(ending.signal);
     const kept = () => readdirSync(path.join(dataDirectory, 'uploads'));

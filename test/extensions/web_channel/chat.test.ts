@@ -542,7 +542,7 @@ export default class {
     const before = await page.getByText(/^Messages \(\d+\)$/u).textContent();
     const rows = page.getByRole('region', { name: 'What the model sees' }).getByRole('rowheader');
     await rows.filter({ hasText: /^Skills skill_registry$/u }).waitFor();
-    expect(await rows.allTextContents()).toEqual(expect.arrayContaining(['This message ', 'Messages before ', 'Tools ']));
+    expect(await rows.allTextContents()).toEqual(expect.arrayContaining(['This message ', 'Earlier messages ', 'Tools ']));
     await say(page, 'Second');
     await page.getByText('Two.').waitFor();
     await until(async () => (await page.getByText(/^Messages \(\d+\)$/u).textContent()) !== before);
@@ -615,7 +615,7 @@ export default class {
     await page.getByText('/compact needs a conversation').waitFor();
     await page.getByRole('textbox', { name: 'Message' }).fill('');
     await say(page, '/setup');
-    await page.getByRole('button', { name: 'Ask the servers again' }).waitFor();
+    await page.getByRole('button', { name: 'Refresh' }).waitFor();
     expect(api.model.requests).toHaveLength(2);
     expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]); // recipes are not there
   });

@@ -293,7 +293,7 @@ describePage('saved skills on the page', () => {
     await page.keyboard.press('Enter');
     await page.getByLabel('Steps at most').fill('many');
     await page.getByLabel('Time at most').fill('2m');
-    await page.getByLabel('Agents have it').check();
+    await page.getByLabel('Tool for agents').check();
     await page.getByLabel('Name of the tool').fill('say_hello');
     await page.getByLabel('Emoji by moment').fill('__start__: 👋\n__end__: ✅');
     await page.getByRole('button', { name: 'Add an input' }).press('Enter');
@@ -347,7 +347,7 @@ describePage('saved skills on the page', () => {
     await page.getByLabel('What it does').fill('Greets.');
     await page.getByLabel('Instructions').fill('Greet everybody.');
     await page.getByLabel('Tags').fill('Evening, city');
-    await page.getByLabel('Its result goes to').selectOption('webui_only');
+    await page.getByLabel('Result goes to').selectOption('webui_only');
     await page.getByRole('button', { name: 'Add an input' }).press('Enter');
     await page.getByLabel('Name of input 1').fill('city');
     await page.getByLabel('Default of input 1').fill('Rome');

@@ -69,7 +69,7 @@ describePage('system', () => {
         })
         .toBe(true);
     }
-    await page.getByRole('button', { name: /^All of it/u }).click();
+    await page.getByRole('button', { name: /^Fit/u }).click();
     await until(async () => (await view())[2] === whole);
     const row = page.getByRole('row', { name: /^broken/u });
     expect(await row.getByRole('cell').allTextContents()).toEqual([expect.any(String), 'saved_skills', '', '', '']);

@@ -128,9 +128,10 @@ describePage('work', () => {
     await page.keyboard.press('y');
     await page.getByText('Planned.').waitFor();
     await page.getByRole('link', { name: 'Work' }).press('Enter');
-    await page.getByRole('checkbox', { name: 'Only what has not ended' }).check();
-    const end = page.getByRole('button', { name: 'End Water the plants' });
+    await page.getByRole('checkbox', { name: 'Open work only' }).check();
+    const end = page.getByRole('button', { name: 'Delete Water the plants' });
     await end.press('Enter');
+    await page.getByRole('button', { name: 'Yes' }).press('Enter');
     await end.waitFor({ state: 'detached' });
     expect((await api.pith.command(['tasks', 'schedules', 'list'], { json: true })).values[0]).toEqual([]);
     expect(faults).toEqual([]);
@@ -142,7 +143,7 @@ describePage('work', () => {
     await api.pith.command(['saved', 'new', 'greet', '--text', JSON.stringify(content)]);
     await api.pith.command(['saved', 'new', 'unplanned', '--text', JSON.stringify(content)]);
     await page.getByRole('link', { name: 'Work' }).press('Enter');
-    await page.getByText('Nothing is under way.').waitFor();
+    await page.getByText('There is no work to show.').waitFor();
     await api.pith.command(['saved', 'schedule', 'greet', '0 9 * * *', '--time-zone', 'UTC']);
     const row = page.getByRole('row', { name: /^schedule local\/greet \(0 9 \* \* \*\) waits .*09:00:00 local/u });
     await row.waitFor();
@@ -152,7 +153,8 @@ describePage('work', () => {
     await row.getByRole('link').press('Enter');
     await page.getByText('— next').waitFor();
     await page.goBack();
-    await page.getByRole('button', { name: /^End local\/greet/u }).press('Enter');
+    await page.getByRole('button', { name: /^Delete local\/greet/u }).press('Enter');
+    await page.getByRole('button', { name: 'Yes' }).press('Enter');
     await row.waitFor({ state: 'detached' });
     expect((await api.pith.command(['saved', 'show', 'greet'], { json: true })).values[0]).toMatchObject({ schedule: null });
     expect(faults).toEqual([]);
@@ -219,13 +221,13 @@ describePage('work', () => {
     await page.getByRole('link', { name: 'Number 110.' }).waitFor();
     const first = page.getByRole('link', { name: 'The very first' });
     expect(await first.count()).toBe(0);
-    await page.getByRole('checkbox', { name: 'Only what has not ended' }).check();
+    await page.getByRole('checkbox', { name: 'Open work only' }).check();
     await first.waitFor();
     await page
       .getByRole('link', { name: /^Number/u })
       .first()
       .waitFor({ state: 'detached' });
-    await page.getByRole('checkbox', { name: 'Only what has not ended' }).uncheck();
+    await page.getByRole('checkbox', { name: 'Open work only' }).uncheck();
     const more = page.getByRole('button', { name: 'More', exact: true });
     await page.getByRole('link', { name: 'Number 110.' }).waitFor();
     await until(async () => {

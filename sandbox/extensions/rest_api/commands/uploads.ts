@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { sha256 } from '@pith/plain-data';
 import { stateFolder } from '@pith/safe-files';
-import { type ExtensionContext, PithError, Places, z } from 'pith';
+import { type ExtensionContext, messageOf, PithError, Places, z } from 'pith';
 import { type ApiRoute, apiRoute } from '../route.ts';
 
 const MOST_BYTES = 64 * 1024 * 1024;
@@ -12,7 +12,7 @@ const ZIP = Buffer.of(0x50, 0x4b, 0x03, 0x04);
 
 /** Archives for `POST /api/skills/install`, which looks into them and installs from them. Each goes after an hour. Here nothing opens them. */
 export class Uploads {
-  constructor(private readonly context: Pick<ExtensionContext, 'dataDirectory' | 'clock' | 'use'>) {}
+  constructor(private readonly context: Pick<ExtensionContext, 'dataDirectory' | 'clock' | 'logger' | 'use'>) {}
 
   route(): ApiRoute {
     return apiRoute(
@@ -45,7 +45,17 @@ export class Uploads {
   /** Removes each when its hour is over, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.context;
-    while (!signal.aborted) await clock.sleep(this.#removeOld(), signal).catch(() => undefined); // it ends
+    while (!signal.aborted) await clock.sleep(this.#triedToRemove(), signal).catch(() => undefined); // it ends
+  }
+
+  /** What the folder refuses now is tried again. */
+  #triedToRemove(): number {
+    try {
+      return this.#removeOld();
+    } catch (error) {
+      this.context.logger.warn('old uploads could not be removed', { reason: messageOf(error) });
+      return KEPT_MS;
+    }
   }
 
   /** Milliseconds until the next one may be old. */

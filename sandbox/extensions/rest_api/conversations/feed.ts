@@ -95,7 +95,7 @@ export class Feed {
     ];
     try {
       // What changed before this process is not known one by one.
-      await this.add((['extension', 'agent', 'skill', 'thread'] as const).map((kind) => ({ kind, id: '', userId: null })));
+      await this.add((['extension', 'agent', 'skill', 'thread'] as const).map((kind) => ({ kind, id: '', userId: null }))).catch(failed);
       this.#begin();
       while (!signal.aborted) {
         await this.#look().catch(failed);

@@ -65,7 +65,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
       options: [
         { name: 'tag', type: 'string', description: 'Only those with this tag' },
         { name: 'deprecated', type: 'boolean', description: 'Those that were retired, with what took their place' },
-        { name: 'scheduled', type: 'boolean', description: 'Those of yours that run on a timetable; for administrators everybody’s' },
+        { name: 'scheduled', type: 'boolean', description: 'Only those on a timetable: your own, or all for administrators' },
         ...PAGE_OPTIONS,
       ],
       async run({ options }, io) {

@@ -11,7 +11,7 @@ export class FieldChecks {
     try {
       return await check();
     } catch (error) {
-      if (!(error instanceof PithError)) throw error;
+      if (!(error instanceof PithError) || error.retryable || error.code === 'database_failed') throw error; // not the field's fault
       const { code, message, cure, problems = [{ path, message }] } = error;
       this.#refusals.push(new PithError(code, message, { cause: error, cure, problems }));
       return otherwise;

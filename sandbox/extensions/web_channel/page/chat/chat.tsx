@@ -51,9 +51,7 @@ function NewConversation(): VNode {
     <main class="conversation">
       <div class="scrolled start">
         <h1>What shall we do?</h1>
-        <p class="muted">
-          Write to an agent. A slash names a command, a recipe or a skill, @ an agent; files come by drag, paste or choice.
-        </p>
+        <p class="muted">Type / for commands, recipes and skills, @ for an agent. Drop, paste or attach files.</p>
       </div>
       <Composer
         isBusy={false}

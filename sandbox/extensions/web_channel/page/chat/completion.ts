@@ -74,7 +74,7 @@ export async function addressed(text: string): Promise<{ readonly agent?: string
     status: 0,
     code: 'usage',
     message: `there is no message to @${agent}`,
-    cure: { text: 'write it behind the name' },
+    cure: { text: 'write it after the name' },
     answer: {},
   });
 }

@@ -75,8 +75,8 @@ export function ContextView({ conversation }: { readonly conversation: Conversat
 /** What a part is: those of the kernel by their names, those of extensions by whose they are. */
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['prompt', 'Instructions'],
-  ['instructions', 'Instructions of its settings'],
-  ['history', 'Messages before'],
+  ['instructions', 'Instructions from the settings'],
+  ['history', 'Earlier messages'],
   ['message', 'This message'],
   ['tools', 'Tools'],
   ['skill_registry', 'Skills'],
@@ -86,6 +86,6 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 function wordsOf({ name, extensionId, isOfMessage }: Part): string {
-  const words = WORDS.get(extensionId ?? name) ?? (extensionId === null ? name : 'Told by');
+  const words = WORDS.get(extensionId ?? name) ?? (extensionId === null ? name : 'Text from');
   return isOfMessage ? `${words}, for this message` : words;
 }

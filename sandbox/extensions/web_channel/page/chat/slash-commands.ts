@@ -51,7 +51,7 @@ export async function runSlashCommand(text: string, conversation: Conversation |
 }
 
 function openModels(): void {
-  if (person.value?.role !== 'admin') throw wrongUse('only an administrator connects models', 'ask one of this server');
+  if (person.value?.role !== 'admin') throw wrongUse('only an administrator connects models', 'ask an administrator of this server');
   goTo('/system/models');
 }
 

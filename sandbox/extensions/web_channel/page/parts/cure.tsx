@@ -10,8 +10,8 @@ import { change } from './confirm.tsx';
 const REQUESTS: readonly (readonly [request: RegExp, name: (of: string) => string])[] = [
   [/^POST \/api\/extensions\/([^/]+)\/allow$/u, (id) => `Allow ${id}`],
   [/^POST \/api\/extensions\/([^/]+)\/reload$/u, (id) => `Reload ${id}`],
-  [/^POST \/api\/extensions\/([^/]+)\/rollback$/u, (id) => `Take ${id} back`],
-  [/^POST \/api\/mcp\/([^/]+)\/trust$/u, (name) => `Agree to ${name}`],
+  [/^POST \/api\/extensions\/([^/]+)\/rollback$/u, (id) => `Roll ${id} back`],
+  [/^POST \/api\/mcp\/([^/]+)\/trust$/u, (name) => `Review and trust ${name}`],
   [/^POST \/api\/jobs\/([^/]+)\/retry$/u, () => 'Try it again'],
   [/^POST \/api\/restart()$/u, () => 'Restart'],
 ];

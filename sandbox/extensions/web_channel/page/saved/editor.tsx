@@ -78,9 +78,7 @@ function Form({ edited: { base, anew } }: { readonly edited: Edited<SavedSkill> 
   };
   const written = (): readonly Written[] => [
     ...changed.map((field) => ({ field: field.label, text: textIn(field) })),
-    ...(isSame(target, skill?.output_target ?? NO_TARGET)
-      ? []
-      : [{ field: 'Its result goes to', text: `${target.kind} ${target.target}` }]),
+    ...(isSame(target, skill?.output_target ?? NO_TARGET) ? [] : [{ field: 'Result goes to', text: `${target.kind} ${target.target}` }]),
     ...writtenInRows(inputs, skill?.input_schema ?? []),
   ];
   const isShown = (key: string): boolean => fields.some((field) => field.key === key);
@@ -148,7 +146,7 @@ interface TargetFieldProps {
 function TargetField({ target, problem, set }: TargetFieldProps): VNode {
   return (
     <>
-      <Field id="field-output" label="Its result goes to" problem={null}>
+      <Field id="field-output" label="Result goes to" problem={null}>
         {(box) => (
           <select {...box} value={target.kind} onChange={({ currentTarget }) => set({ ...target, kind: currentTarget.value })}>
             {OUTPUT_KINDS.map(([kind, words]) => (

@@ -93,7 +93,7 @@ function InputRow({ input, number, wrong, set }: InputRowProps): VNode {
           checked={input.required}
           onChange={({ currentTarget }) => set({ ...input, required: currentTarget.checked })}
         />{' '}
-        needed
+        required
       </label>
       <button type="button" class="quiet" aria-label={`Remove input ${number}`} onClick={() => set(null)}>
         Remove

@@ -91,7 +91,7 @@ function Figures({ rankers, skills, problems, refused, tasks }: Evaluation): VNo
       {rankers.every(({ cases, notLoad }) => cases + notLoad.cases === 0) ? (
         <p class="muted">It has no cases of search: add examples to its frontmatter, or evals/evals.yaml.</p>
       ) : (
-        <Table label="How it is found" columns={['Ranker', 'Cases', 'First', 'Among five', 'Rightly not first']}>
+        <Table label="How it is found" columns={['Ranker', 'Cases', 'First', 'Among five', 'Correctly not found']}>
           {rankers.map(({ name, cases, recallAt1, recallAt5, notLoad }) => (
             <tr key={name}>
               <td>{name}</td>

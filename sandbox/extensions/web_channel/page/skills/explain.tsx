@@ -25,7 +25,7 @@ const PLACES = {
   system: 'Its line is in the system prompt anyway.',
   beside: 'It is suggested with the message.',
   search: 'Only a search finds it.',
-  none: 'Nothing brings it.',
+  none: 'The agent does not find it.',
 } as const;
 
 /** Whether an agent meets it, what the catalog has room for, and how it ranks for a message. */
@@ -72,8 +72,8 @@ function Answer({ explained }: { readonly explained: Explanation }): VNode {
       </p>
       <p>
         <label for="budget">
-          The catalog has {catalog.tokens.toLocaleString()} of {catalog.budget.toLocaleString()} tokens, counted with a tenth to spare, and{' '}
-          {catalog.lines} of {catalog.skills} skills have a line
+          The catalog has {catalog.tokens.toLocaleString()} of {catalog.budget.toLocaleString()} tokens, counted 10% too high to be safe,
+          and {catalog.lines} of {catalog.skills} skills have a line
         </label>
         <meter id="budget" class="budget" max={catalog.budget} high={catalog.budget * 0.9} value={catalog.tokens} />
       </p>

@@ -93,7 +93,7 @@ function Compared({ path, from }: { readonly path: string; readonly from: number
           <h3>
             {file} <span class="muted">{how}</span>
           </h3>
-          {patch === null ? <p class="warn">It is not a text.</p> : <Difference patch={patch} titles={[`Version ${from}`, 'Now']} />}
+          {patch === null ? <p class="warn">This file is not text.</p> : <Difference patch={patch} titles={[`Version ${from}`, 'Now']} />}
         </section>
       ))}
     </>

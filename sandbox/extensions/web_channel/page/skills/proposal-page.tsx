@@ -46,7 +46,7 @@ export function ProposalPage({ id }: { readonly id: string }): VNode {
           <h2>
             {file.path} <span class="muted">{file.mode ?? file.change}</span>
           </h2>
-          {file.patch === null ? <p class="warn">It is not a text.</p> : <Difference patch={file.patch} />}
+          {file.patch === null ? <p class="warn">This file is not text.</p> : <Difference patch={file.patch} />}
         </section>
       ))}
       {review.diff !== undefined && review.diff !== '' && (
@@ -202,8 +202,8 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
       <Problem error={error} />
       {isWaiting(review) && isWorse && !isSerious && (
         <label>
-          <input type="checkbox" checked={isDespite} onChange={({ currentTarget }) => setDespite(currentTarget.checked)} /> Although it
-          breaks cases of the skill
+          <input type="checkbox" checked={isDespite} onChange={({ currentTarget }) => setDespite(currentTarget.checked)} /> Approve although
+          it breaks cases of the skill
         </label>
       )}
       {isWaiting(review) && isSerious && (
@@ -233,7 +233,7 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
               }}
             />
             <button type="button" disabled={isBusy} onClick={reject}>
-              Reject <kbd>n</kbd>
+              Reject
             </button>
           </>
         )}

@@ -51,7 +51,7 @@ export function ExtensionPage({ id }: { readonly id: string }): VNode {
         </button>
         {!shipped && (
           <button type="button" onClick={() => void act('rollback')}>
-            Back to the version before
+            Roll back
           </button>
         )}
       </div>
@@ -72,7 +72,7 @@ export function ExtensionPage({ id }: { readonly id: string }): VNode {
         <p class="warn">
           It asks for what nobody has agreed to: {withheld.map(({ ask }) => ask).join('; ')}{' '}
           <button type="button" onClick={() => void act('allow')}>
-            Look at it and allow it
+            Review and allow
           </button>
         </p>
       )}

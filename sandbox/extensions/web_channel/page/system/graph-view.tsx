@@ -122,13 +122,13 @@ function Picture({ drawing, room }: { readonly drawing: Drawing; readonly room: 
     <>
       <div class="row" role="toolbar" aria-label="Zoom">
         <button type="button" onClick={() => press('+')}>
-          Closer <kbd>+</kbd>
+          Zoom in <kbd>+</kbd>
         </button>
         <button type="button" onClick={() => press('-')} disabled={zoom === 1}>
-          Further <kbd>-</kbd>
+          Zoom out <kbd>-</kbd>
         </button>
         <button type="button" onClick={() => press('0')} disabled={zoom === 1}>
-          All of it <kbd>0</kbd>
+          Fit <kbd>0</kbd>
         </button>
       </div>
       <div class="scroll">

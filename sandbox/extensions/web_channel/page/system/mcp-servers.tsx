@@ -47,7 +47,7 @@ export function McpServers(): VNode {
             <span class={`chip ${state === 'connected' ? 'good' : state === 'failed' ? 'bad' : 'warn'}`}>{state}</span>
             {state === 'untrusted' && (
               <button type="button" onClick={() => void act(`/api/mcp/${encodeURIComponent(name)}/trust`)}>
-                Look at {name} and agree
+                Review and trust {name}
               </button>
             )}
             {reason !== null && <p class="muted">{reason}</p>}
@@ -76,7 +76,7 @@ export function McpServers(): VNode {
                   <td>{trust}</td>
                   <td>
                     <button type="button" class="quiet" onClick={() => void act(path, { uri })}>
-                      {isUsed ? `Stop using ${name}` : `Look at ${name} and agree`}
+                      {isUsed ? `Stop using ${name}` : `Review and trust ${name}`}
                     </button>
                   </td>
                 </tr>

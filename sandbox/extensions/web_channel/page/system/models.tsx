@@ -25,13 +25,13 @@ export function Models(): VNode {
       )}
       {chosen.value.value?.ref.startsWith('offline/') === true && (
         <p>
-          It shows what Pith does without a model, and answers nothing else. To connect one, run <code>npx pith setup</code> in a terminal
-          of this machine.
+          Without a model Pith only finds skills and quotes them. To connect one, run <code>npx pith setup</code> in a terminal of this
+          machine.
         </p>
       )}
       <p>
         <button type="button" onClick={again}>
-          Ask the servers again
+          Refresh
         </button>
       </p>
       <Awaited of={loaded.value} />

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { Awaited } from '../parts/awaited.tsx';
 import { More } from '../parts/more.tsx';
+import { confirmed } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Table } from '../parts/table.tsx';
 import { address, followLink, parts } from '../router.ts';
@@ -11,19 +12,7 @@ import type { ServerEvent } from '../server/events.ts';
 import { joined, type List, useList } from '../server/list.ts';
 import { concerns, together, useLoaded } from '../server/loaded.ts';
 import { ofJobs, ofWorkIn } from './changes.ts';
-import {
-  type Ending,
-  type Job,
-  jobRow,
-  type Row,
-  type Run,
-  runRow,
-  savedScheduleRow,
-  type Schedule,
-  scheduleRow,
-  type Task,
-  taskRow,
-} from './rows.ts';
+import { type Job, jobRow, type Row, type Run, runRow, savedScheduleRow, type Schedule, scheduleRow, type Task, taskRow } from './rows.ts';
 import { TaskPage } from './task-page.tsx';
 import { logLink, threadLink } from './thread-link.ts';
 import { TimelinePage } from './timeline-page.tsx';
@@ -67,7 +56,10 @@ function Overview(): VNode {
   const [questions] = useLoaded<{ readonly approvals: readonly Question[] }>('/api/approvals', concerns('approval'));
   const error = useSignal<ApiError | null>(null);
   const rows = all.rows.toSorted((a, b) => b.at - a.at);
-  const end = async ({ method, path, body }: Ending): Promise<void> => {
+  const end = async ({ kind, what, end: ending }: Row): Promise<void> => {
+    if (ending === null) return;
+    if (kind === 'schedule' && !(await confirmed(`Delete the schedule of '${what}'?`))) return;
+    const { method, path, body } = ending;
     error.value = null;
     await ask(method, path, body).catch((wrong: unknown) => (error.value = wrong as ApiError));
     all.again();
@@ -101,14 +93,14 @@ function Overview(): VNode {
         </select>
         <label>
           <input type="checkbox" checked={isOpenOnly.value} onChange={({ currentTarget }) => (isOpenOnly.value = currentTarget.checked)} />{' '}
-          Only what has not ended
+          Open work only
         </label>
       </div>
       <Awaited of={awaited} />
       {rows.length === 0 ? (
-        awaited.value !== null && <p class="muted">Nothing is under way.</p>
+        awaited.value !== null && <p class="muted">There is no work to show.</p>
       ) : (
-        <Rows rows={rows} end={(request) => void end(request)} />
+        <Rows rows={rows} end={(row) => void end(row)} />
       )}
       <More list={all} />
     </main>
@@ -119,7 +111,7 @@ function rowsOf<T>(list: List<T>, rowOf: (of: T) => Row): List<Row> {
   return { ...list, rows: list.rows.map(rowOf) };
 }
 
-function Rows({ rows, end }: { readonly rows: readonly Row[]; end(request: Ending): void }): VNode {
+function Rows({ rows, end }: { readonly rows: readonly Row[]; end(row: Row): void }): VNode {
   return (
     <Table label="Work" columns={['Kind', 'What', 'State', 'When', 'Who']} action="End it">
       {rows.map((row) => (
@@ -140,8 +132,8 @@ function Rows({ rows, end }: { readonly rows: readonly Row[]; end(request: Endin
           <td>{row.who}</td>
           <td>
             {row.end !== null && (
-              <button type="button" class="quiet" aria-label={`End ${row.what}`} onClick={() => row.end !== null && end(row.end)}>
-                End
+              <button type="button" class="quiet" aria-label={`${endOf(row)} ${row.what}`} onClick={() => end(row)}>
+                {endOf(row)}
               </button>
             )}
           </td>
@@ -149,6 +141,11 @@ function Rows({ rows, end }: { readonly rows: readonly Row[]; end(request: Endin
       ))}
     </Table>
   );
+}
+
+/** What ends it, in a word. */
+function endOf({ kind }: Row): string {
+  return kind === 'schedule' ? 'Delete' : 'Cancel';
 }
 
 /** Why something failed, and where its reader may read more. */
