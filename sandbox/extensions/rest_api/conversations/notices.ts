@@ -93,6 +93,11 @@ export class Notices {
     ];
   }
 
+  /** Of a thread that was removed. */
+  async forget(thread: string): Promise<void> {
+    await this.tables.write((db) => [db.deleteFrom('rest_api__notices').where('thread', '=', thread)]);
+  }
+
   async #of(userId: string) {
     const rows = await this.tables.all((db) =>
       db
