@@ -57,7 +57,7 @@ export function approvalRoutes({ conversations, turns }: ThreadPorts): readonly 
         const isOpen = (await conversations.questions({ threadId })).length > 0;
         const thread = isOpen || attended ? null : await conversations.find(threadId);
         if (thread?.state === 'awaiting_approval') await turns.start({ agent: thread.agentId, threadId, userId, resume: true });
-        return { status: 200, json: { approval: plain(await owned(id, userId)), continues: !isOpen } };
+        return { status: 200, thread: threadId, json: { approval: plain(await owned(id, userId)), continues: !isOpen } };
       },
     ),
   ];

@@ -23,6 +23,7 @@ import type { QueuedMessages } from './queued-messages.ts';
 import type { TurnEnds } from './turn-ends.ts';
 import type { OwnedThread, OwnedThreads } from './owned-threads.ts';
 import type { RunningElsewhere } from './running-elsewhere.ts';
+import type { RemovedThread } from './tables.ts';
 import type { UsedKeys } from './used-keys.ts';
 import {
   choiceShape,
@@ -50,7 +51,7 @@ export interface ThreadPorts {
   readonly ends: TurnEnds;
   readonly keys: UsedKeys;
   /** What is kept of a thread that was removed. */
-  forget(threadId: string): Promise<void>;
+  forget(removed: RemovedThread): Promise<void>;
 }
 
 type Messages = Awaited<ReturnType<Conversations['messages']>>;
@@ -61,7 +62,10 @@ const PAGE = 50;
 const MOST = 200;
 
 export function threadRoutes(ports: ThreadPorts): readonly ApiRoute[] {
-  return [...readingRoutes(ports), ...turnRoutes(ports), ...changingRoutes(ports)];
+  return [...readingRoutes(ports), ...turnRoutes(ports), ...changingRoutes(ports)].map((route) => ({
+    ...route,
+    answer: async (request) => ({ thread: request.params['id'] ?? null, ...(await route.answer(request)) }),
+  }));
 }
 
 function readingRoutes({ context, conversations, turns, elsewhere, threads, ends }: ThreadPorts): readonly ApiRoute[] {
@@ -381,7 +385,7 @@ function changingRoutes({ context, turns, threads, forget }: ThreadPorts): reado
         const { id, conversation } = await idle(threads.of(params['id'] as string, caller), turns);
         if (conversation !== null)
           await command(context, 'threads delete', { id }, { userId: caller.userId, signal, options: { yes: true } });
-        await forget(id); // at once: others hear of it later
+        await forget({ threadId: id, at: context.clock.now() }); // at once: others hear of it later
         return { status: 204 };
       },
     ),
