@@ -16,6 +16,7 @@ import { TurnEnds } from './conversations/turn-ends.ts';
 import { threadRoutes } from './conversations/threads.ts';
 import { OwnedThreads } from './conversations/owned-threads.ts';
 import { UsedKeys } from './conversations/used-keys.ts';
+import { Cursors } from './cursors.ts';
 import { meRoute } from './me.ts';
 import { RepeatedRequests } from './repeated-requests.ts';
 import type { ApiRoute, DescribedRoute } from './route.ts';
@@ -42,13 +43,14 @@ export class Api {
     const elsewhere = new RunningElsewhere(conversations, turns);
     this.#feed = new Feed({ tables, context, conversations, turns, queued, elsewhere });
     const users = context.use(HttpUsers);
+    const cursors = new Cursors(tables);
     const administrators = async () => (await users.tokens()).filter(({ may }) => may === 'admin').map(({ userId }) => userId);
     this.#notices = new Notices(tables, context.clock, this.#feed, administrators);
-    const commands = (this.#commands = new CommandRoutes(context, users));
+    const commands = (this.#commands = new CommandRoutes(context, users, cursors));
     this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
     const keys = new UsedKeys(tables, context.clock);
     const forget = (removed: RemovedThread): Promise<void> => this.forget(removed);
-    const ports = { context, conversations, users, turns, queued, elsewhere, threads, ends, keys, forget };
+    const ports = { context, conversations, users, turns, queued, elsewhere, threads, ends, keys, cursors, forget };
     this.#uploads = new Uploads(context);
     this.#own = [
       ...threadRoutes(ports),

@@ -9,7 +9,7 @@ interface Tables {
     readonly id: string;
     readonly user_id: string | null;
   };
-  /** `feed`: names this journal; `seen`, `jobs`: the places of conversations and of jobs up to which it has what changed. */
+  /** `feed`: names this journal; `cursors`: seals them; `seen`, `jobs`: the places of conversations and of jobs up to which it has what changed. */
   rest_api__marks: { readonly name: string; readonly value: string };
   /** Threads that have an id and no message yet. */
   rest_api__begun: { readonly thread: string; readonly user_id: string; readonly at: number; readonly title?: string };
@@ -98,6 +98,19 @@ const OF_THREADS = [
 export interface RemovedThread {
   readonly threadId: string;
   readonly at: number;
+}
+
+/** A value that is made once, and is the same in every process that serves. */
+export async function markOf(tables: ApiTables, name: string, make: () => string): Promise<string> {
+  const value = make();
+  await tables.write((db) => [
+    db
+      .insertInto('rest_api__marks')
+      .values({ name, value })
+      .onConflict((each) => each.doNothing()),
+  ]);
+  const row = await tables.first((db) => db.selectFrom('rest_api__marks').select('value').where('name', '=', name));
+  return row?.value ?? value;
 }
 
 export async function forgetThread(tables: ApiTables, { threadId, at }: RemovedThread): Promise<void> {

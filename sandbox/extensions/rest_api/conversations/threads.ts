@@ -15,6 +15,7 @@ import {
   z,
 } from 'pith';
 import type { HttpUsers, RouteAnswer } from 'pith/http';
+import type { Cursors } from '../cursors.ts';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import { KEY_USED } from '../repeated-requests.ts';
 import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.ts';
@@ -28,7 +29,7 @@ import type { UsedKeys } from './used-keys.ts';
 import {
   choiceShape,
   count,
-  cursorOf,
+  cursor as cursorShape,
   flag,
   messageBody,
   openThreadShape,
@@ -50,6 +51,7 @@ export interface ThreadPorts {
   readonly threads: OwnedThreads;
   readonly ends: TurnEnds;
   readonly keys: UsedKeys;
+  readonly cursors: Cursors;
   /** What is kept of a thread that was removed. */
   forget(removed: RemovedThread): Promise<void>;
 }
@@ -68,7 +70,7 @@ export function threadRoutes(ports: ThreadPorts): readonly ApiRoute[] {
   }));
 }
 
-function readingRoutes({ context, conversations, turns, elsewhere, threads, ends }: ThreadPorts): readonly ApiRoute[] {
+function readingRoutes({ context, conversations, cursors, turns, elsewhere, threads, ends }: ThreadPorts): readonly ApiRoute[] {
   return [
     apiRoute(
       {
@@ -77,19 +79,23 @@ function readingRoutes({ context, conversations, turns, elsewhere, threads, ends
         need: 'user',
         summary: 'List your conversations, newest first',
         query: z.strictObject({
-          cursor: cursorOf(/^\d+ \S+$/u),
+          cursor: cursorShape(),
           text: z.string().optional(),
           limit: count(MOST, PAGE),
           all: flag(),
         }),
         result: threadListShape(),
       },
-      async ({ caller, query: { cursor, text, limit, all } }) => {
+      async (request) => {
+        const { caller, query } = request;
+        const { cursor, text, limit, all } = query;
         if (all && caller.may !== 'admin') throw new PithError('not_allowed', 'only an administrator lists the conversations of all');
         const whose = all ? {} : { userId: caller.userId };
-        const found = await conversations.list({ ...whose, ...given({ text, after: cursor }), limit });
+        const after = cursor === undefined ? undefined : await cursors.placeIn(request, cursor);
+        const found = await conversations.list({ ...whose, ...given({ text, after }), limit });
         elsewhere.report(found.conversations);
-        return { status: 200, json: plain({ threads: found.conversations, cursor: found.cursor }) };
+        const next = found.cursor === null ? null : await cursors.of(request, found.cursor);
+        return { status: 200, json: plain({ threads: found.conversations, cursor: next }) };
       },
     ),
     apiRoute(
