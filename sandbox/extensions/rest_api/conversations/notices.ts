@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ChannelMessage, type Clock, PithError, z } from 'pith';
 import { type ApiRoute, apiRoute } from '../route.ts';
 import type { Feed } from './feed.ts';
-import { type ApiTables, DAY_MS } from './tables.ts';
+import { type ApiTables, DAY_MS, type RemovedThread } from './tables.ts';
 
 const LOCAL = 'local';
 const KEPT_MS = 30 * DAY_MS;
@@ -93,9 +93,12 @@ export class Notices {
     ];
   }
 
-  /** Of a thread that was removed. */
-  async forget(thread: string): Promise<void> {
-    await this.tables.write((db) => [db.deleteFrom('rest_api__notices').where('thread', '=', thread)]);
+  /** Those of a conversation that was deleted, as pages are told of them. */
+  async of({ threadId, at }: RemovedThread) {
+    const rows = await this.tables.all((db) =>
+      db.selectFrom('rest_api__notices').select(['id', 'user_id']).where('thread', '=', threadId).where('at', '<=', at),
+    );
+    return rows.map(({ id, user_id: userId }) => ({ kind: 'notice', id, userId }) as const);
   }
 
   async #of(userId: string) {
