@@ -119,16 +119,19 @@ describePage('the chat', () => {
         { text: 'First.', usage: used },
         { text: 'Second.', usage: used },
       ],
-      files: { 'agents/other/manifest.yaml': 'id: other\nname: The other\nagent: {}\n' },
+      files: {
+        'agents/other/manifest.yaml': 'id: other\nname: The other\nagent: {}\n',
+        'pith.yaml': 'default_agent: helper\nprices: { scripted/scripted: { input: 10, output: 100 } }\n',
+      },
     });
     await say(page, 'One');
     await page.getByText('1.2k tokens · ').waitFor();
-    await page.getByText(/helper · .* · used 1.2k tokens/u).waitFor();
+    await page.getByText(/helper · .* · used 1\.2k tokens \$0\.015$/u).waitFor();
     await page.getByRole('combobox', { name: 'Agent' }).selectOption('other');
     await page.getByRole('combobox', { name: 'Model' }).focus();
     await page.getByRole('combobox', { name: 'Model' }).selectOption('fast');
     await say(page, 'Two');
-    await page.getByText(/other · .* · used 2.5k tokens/u).waitFor();
+    await page.getByText(/other · .* · used 2\.5k tokens \$0\.031$/u).waitFor();
     expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('fast');
     expect(await violations(page)).toEqual([]);
     await page.reload();
