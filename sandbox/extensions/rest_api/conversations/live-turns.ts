@@ -190,10 +190,11 @@ export class LiveTurns {
     return asked;
   }
 
-  /** What waits in a thread that was removed begins no other one of its id. */
-  async forget(threadId: string): Promise<void> {
-    await this.queued.forget(threadId);
-    await Promise.all(this.of(threadId).map(async (turn) => turn.isWaiting && this.#refuse(turn, REMOVED)));
+  /** Of a thread that was removed: what waited there, and is kept no longer, begins no other one of its id. */
+  async refuseForgotten(threadId: string): Promise<void> {
+    const kept = new Set((await this.queued.waiting(threadId)).map(({ key }) => key));
+    const forgotten = this.of(threadId).filter(({ isWaiting, asked: { key = '' } }) => isWaiting && !kept.has(key));
+    await Promise.all(forgotten.map((turn) => this.#refuse(turn, REMOVED)));
   }
 
   /** Those of a thread that have not ended, the one that runs first. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ChannelMessage, type Clock, PithError, z } from 'pith';
 import { type ApiRoute, apiRoute } from '../route.ts';
 import type { Feed } from './feed.ts';
-import { type ApiTables, DAY_MS } from './tables.ts';
+import { type ApiTables, DAY_MS, type RemovedThread } from './tables.ts';
 
 const LOCAL = 'local';
 const KEPT_MS = 30 * DAY_MS;
@@ -91,6 +91,14 @@ export class Notices {
         },
       ),
     ];
+  }
+
+  /** Those of a conversation that was deleted, as pages are told of them. */
+  async of({ threadId, at }: RemovedThread) {
+    const rows = await this.tables.all((db) =>
+      db.selectFrom('rest_api__notices').select(['id', 'user_id']).where('thread', '=', threadId).where('at', '<=', at),
+    );
+    return rows.map(({ id, user_id: userId }) => ({ kind: 'notice', id, userId }) as const);
   }
 
   async #of(userId: string) {
