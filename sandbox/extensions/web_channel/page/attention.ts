@@ -1,5 +1,5 @@
 import { effect, signal } from '@preact/signals';
-import { isSeen, tellSeen } from './seen.ts';
+import { isSeen, reportSeen } from './seen.ts';
 import { read } from './server/api.ts';
 import { onEvent } from './server/events.ts';
 import { person } from './server/session.ts';
@@ -16,7 +16,7 @@ export async function allowNotifications(): Promise<void> {
 
 /** Counts open questions in the title, and notifies, without content, of questions and ends while nobody looks at the page. */
 export function watchAttention(): void {
-  tellSeen();
+  reportSeen();
   effect(() => {
     document.title = openQuestions.value > 0 ? `(${openQuestions.value}) Pith` : 'Pith';
   });

@@ -9,8 +9,8 @@ export async function isSeen(): Promise<boolean> {
   return held.some(({ name }) => name === NAME);
 }
 
-/** Lets the other tabs know while somebody looks at this one. */
-export function tellSeen(): void {
+/** Reports to the other tabs while somebody looks at this one. */
+export function reportSeen(): void {
   if (!('locks' in navigator)) return;
   let leave = (): void => undefined;
   const untilHidden = (): Promise<void> =>
