@@ -48,7 +48,7 @@ export class Api {
     const commands = (this.#commands = new CommandRoutes(context, users));
     this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
     const keys = new UsedKeys(tables);
-    this.#ofThreads = [threads, ends, keys, turns];
+    this.#ofThreads = [threads, ends, keys, turns, this.#notices];
     const forget = (threadId: string): Promise<void> => this.forget(threadId);
     const ports = { context, conversations, users, turns, queued, elsewhere, threads, ends, keys, forget };
     this.#uploads = new Uploads(context);
@@ -80,6 +80,10 @@ export class Api {
 
   deliver(message: ChannelMessage, target: string): Promise<string> {
     return this.#notices.deliver(message, target);
+  }
+
+  settle(about: NonNullable<ChannelMessage['about']>): Promise<void> {
+    return this.#notices.settle(about);
   }
 
   /** Of a thread that was removed. */

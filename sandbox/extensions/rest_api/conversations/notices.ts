@@ -9,7 +9,8 @@ const KEPT_MS = 30 * DAY_MS;
 const MOST = 100;
 /** What waits for an administrator, whoever caused it. */
 const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set(['proposal']);
-const ABOUT = z.strictObject({ kind: z.string(), id: z.string() });
+const ABOUT = z.object({ kind: z.string(), id: z.string() });
+type About = z.infer<typeof ABOUT>;
 
 /** What a person is told outside of turns: kept until they dismiss it, for a page that they have open or open later. */
 export class Notices {
@@ -50,6 +51,22 @@ export class Notices {
     ]);
     await this.feed.add(rows.map((row) => ({ kind: 'notice', id: row.id, userId: row.user_id })));
     return id;
+  }
+
+  /** Nobody is shown any more what was told of this. */
+  async settle(about: About): Promise<void> {
+    const { kind, id } = about;
+    const text = JSON.stringify({ kind, id });
+    const rows = await this.tables.all((db) => db.selectFrom('rest_api__notices').select(['id', 'user_id']).where('about', '=', text));
+    if (rows.length === 0) return;
+    await this.tables.write((db) => [db.deleteFrom('rest_api__notices').where('about', '=', text)]);
+    await this.feed.add(rows.map((row) => ({ kind: 'notice', id: row.id, userId: row.user_id })));
+  }
+
+  /** Of a thread that was removed. */
+  async forget(threadId: string): Promise<void> {
+    await this.settle({ kind: 'thread', id: threadId });
+    await this.tables.write((db) => [db.updateTable('rest_api__notices').set({ thread: null }).where('thread', '=', threadId)]);
   }
 
   routes(): readonly ApiRoute[] {
