@@ -129,6 +129,10 @@ describePage('saved skills on the page', () => {
     open.open();
     await page.getByRole('status').getByText('ok').waitFor();
     await page.getByText('All of it.').first().waitFor();
+    const shown = page.locator('section', { hasText: 'Inputs' }).locator('dt, dd');
+    expect(await shown.allTextContents()).toEqual(
+      expect.arrayContaining(['title', 'Dr', 'count', '3', 'loud', 'false', 'site', 'https://example.com']),
+    );
     expect(await violations(page)).toEqual([]);
     const [runs] = (await api.pith.command(['runs', 'list'], { json: true })).values as [{ readonly inputs: JsonValue }[]];
     expect(runs[0]?.inputs).toEqual({
