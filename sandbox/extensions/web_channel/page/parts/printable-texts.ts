@@ -5,8 +5,9 @@ import { options, type VNode } from 'preact';
 export function showPrintableTexts(): void {
   const before = options.vnode;
   options.vnode = (node: VNode) => {
-    const text = node as { type: unknown; props: unknown };
-    if (text.type == null && typeof text.props === 'string') text.props = printable(text.props);
+    const { props } = node as { readonly props: unknown };
+    if (typeof props === 'string') (node as { props: unknown }).props = printable(props); // it is a text
+
     before?.(node);
   };
 }
