@@ -27,8 +27,8 @@ export default class RestApi implements ServiceProvider, ChannelProvider {
   }
 
   /** Handles `thread.removed`. */
-  async threadRemoved({ threadId }: TopicMap['thread.removed']): Promise<void> {
-    await (await this.#api()).forget(threadId);
+  async threadRemoved(removed: TopicMap['thread.removed']): Promise<void> {
+    await (await this.#api()).forget(removed);
   }
 
   /** Keeps what changes for those who watch. */

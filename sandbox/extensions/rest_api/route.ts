@@ -22,8 +22,13 @@ export interface DescribedRoute extends Route {
   readonly asks?: boolean;
 }
 
+export interface ApiAnswer extends RouteAnswer {
+  /** The conversation that it tells of: where it is kept, it goes with that one. */
+  readonly thread?: string | null;
+}
+
 export interface ApiRoute extends DescribedRoute {
-  answer(request: ApiRequest): Promise<RouteAnswer>;
+  answer(request: ApiRequest): Promise<ApiAnswer>;
 }
 
 interface Shape<Body extends z.ZodType, Query extends z.ZodType> extends DescribedRoute {
@@ -34,7 +39,7 @@ interface Shape<Body extends z.ZodType, Query extends z.ZodType> extends Describ
 /** A route below `/api` and what answers it. */
 export function apiRoute<Body extends z.ZodType, Query extends z.ZodType>(
   shape: Shape<Body, Query>,
-  answer: (request: ApiRequest<z.infer<Body>, z.infer<Query>>) => Promise<RouteAnswer>,
+  answer: (request: ApiRequest<z.infer<Body>, z.infer<Query>>) => Promise<ApiAnswer>,
 ): ApiRoute {
   return { ...shape, answer: (request) => answer(request as ApiRequest<z.infer<Body>, z.infer<Query>>) };
 }

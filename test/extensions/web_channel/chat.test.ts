@@ -253,10 +253,17 @@ describePage('the chat', () => {
 
   it('W11 W30 a question takes the keys and words of the terminal; a reason reaches the agent', async () => {
     const { api, page } = await openPage({ script: [{ calls: [{ name: 'risk', input: {} }] }, { text: 'I leave it.' }] });
+    await page.route('**/api/approvals?thread=*', async (route) => {
+      const response = await route.fetch();
+      const { approvals } = (await response.json()) as { readonly approvals: readonly object[] };
+      const answers = ['once', 'always', 'project', 'no']; // all that there are
+      await route.fulfill({ response, json: { approvals: approvals.map((each) => ({ ...each, answers })) } });
+    });
     await say(page, 'Do it');
     const question = page.getByRole('region', { name: 'A question to you' });
     await question.waitFor();
-    expect(await question.getByRole('button').allTextContents()).toEqual(expect.arrayContaining(['Yes y', 'No n']));
+    const words = ['Yes y', 'Always in this chat a', 'Always in this project p', 'No n'];
+    expect(await question.locator('button:has(kbd)').allTextContents()).toEqual(words);
     await page.getByRole('log').focus();
     await page.keyboard.press('e');
     await page.keyboard.type('it is late');

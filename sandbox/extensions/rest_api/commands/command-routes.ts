@@ -1,8 +1,9 @@
 import { fieldProblems } from '@pith/checked-yaml';
 import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, type Remote, z } from 'pith';
-import { hiddenFolders, printableLine } from '@pith/plain-text';
+import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue } from '@pith/promises';
 import type { Caller, HttpUsers, Route, RouteAnswer } from 'pith/http';
+import type { Cursors } from '../cursors.ts';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import type { ApiRequest, DescribedRoute } from '../route.ts';
 import { commandInput, inputSchema } from './command-schema.ts';
@@ -22,6 +23,7 @@ export class CommandRoutes {
   constructor(
     private readonly ports: Ports,
     private readonly users: Remote<HttpUsers>,
+    private readonly cursors: Cursors,
   ) {}
 
   /** All of them. What a request may say is checked when it comes, so that a start loads no command. */
@@ -59,7 +61,8 @@ export class CommandRoutes {
     );
   }
 
-  async #answer(route: CommandRoute | undefined, { caller, params, query, body, signal }: ApiRequest): Promise<RouteAnswer> {
+  async #answer(route: CommandRoute | undefined, request: ApiRequest): Promise<RouteAnswer> {
+    const { caller, params, query, body, signal } = request;
     const command = route && (await this.#commands()).get(route.command);
     if (route === undefined || command === undefined) throw new PithError('not_found', 'there is nothing at this address');
     const given = checked(inputSchema(command, route), route.method === 'GET' ? query : body);
@@ -68,14 +71,12 @@ export class CommandRoutes {
     const { confirm = [] } = values as { readonly confirm?: readonly string[] };
     const by = { userId: caller.userId, asAdmin: caller.may === 'admin' };
     const asked = { by, workingDirectory: places.sandbox, confirmed: route.asks === true ? confirm : null };
-    const page = askedPage(route.list, values);
+    const page = route.list === undefined ? null : await askedPage(route.list, { ...request, query: values }, this.cursors);
     const input = commandInput(command, route, { params, values: { ...values, ...page?.options } });
-    const outcome = await runCommand(command, input, asked, signal).catch((error: unknown) => {
-      throw page?.isBehindNothing(error) === true ? unknownCursor(values['cursor']) : error;
-    });
+    const outcome = await runCommand(command, input, asked, signal);
     const shown = answerOf(route, hiddenFolders(places)(outcome));
     const found = route.findings === true && shown.json !== undefined ? { ...shown, json: withCures(shown.json) } : shown;
-    const hidden = page === null ? found : { ...found, json: page.of(found.json) };
+    const hidden = page === null ? found : { ...found, json: await page.of(found.json, (place) => this.cursors.of(request, place)) };
     const answer = route.written === undefined ? hidden : withWritten(hidden, answerOf(route, outcome), route.written);
     if (route.command === 'agents list') return { ...answer, json: await this.#reachable(answer.json, caller) };
     const isWhole = Object.keys(given).length === 0;
@@ -154,13 +155,6 @@ function checked(schema: z.ZodObject, given: unknown): Values {
   const problems = fieldProblems(read.error.issues, schema, given);
   const message = problems.slice(0, 3).map((each) => [each.path.join('.'), each.message].filter((part) => part !== '').join(': '));
   throw new PithError('request_invalid', message.join('; '), { cure: 'see: GET /api/openapi.json', problems });
-}
-
-function unknownCursor(cursor: unknown): PithError {
-  return new PithError('cursor_invalid', 'the cursor is not of this list', {
-    cure: 'ask for the list from its beginning',
-    problems: [{ path: ['cursor'], message: `is not of this list: ${printableLine(String(cursor), 80)}` }],
-  });
 }
 
 /** A body that may be empty may also be absent. */

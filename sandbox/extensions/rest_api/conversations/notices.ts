@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type ChannelMessage, type Clock, PithError, z } from 'pith';
 import { type ApiRoute, apiRoute } from '../route.ts';
 import type { Feed } from './feed.ts';
-import { type ApiTables, DAY_MS } from './tables.ts';
+import { type ApiTables, DAY_MS, type RemovedThread } from './tables.ts';
 
 const LOCAL = 'local';
 const KEPT_MS = 30 * DAY_MS;
@@ -53,20 +53,17 @@ export class Notices {
     return id;
   }
 
-  /** Nobody is shown any more what was told of this. */
-  async settle(about: About): Promise<void> {
-    const { kind, id } = about;
-    const text = JSON.stringify({ kind, id });
-    const rows = await this.tables.all((db) => db.selectFrom('rest_api__notices').select(['id', 'user_id']).where('about', '=', text));
-    if (rows.length === 0) return;
-    await this.tables.write((db) => [db.deleteFrom('rest_api__notices').where('about', '=', text)]);
-    await this.feed.add(rows.map((row) => ({ kind: 'notice', id: row.id, userId: row.user_id })));
-  }
-
-  /** Of a thread that was removed. */
-  async forget(threadId: string): Promise<void> {
-    await this.settle({ kind: 'thread', id: threadId });
-    await this.tables.write((db) => [db.updateTable('rest_api__notices').set({ thread: null }).where('thread', '=', threadId)]);
+  /** Nobody is shown any more what was told of this until then. */
+  async settle({ kind, id }: About, until = Infinity): Promise<void> {
+    const about = JSON.stringify({ kind, id });
+    const found = await this.tables.all((db) =>
+      db.selectFrom('rest_api__notices').select(['id', 'user_id', 'at']).where('about', '=', about),
+    );
+    const old = found.filter(({ at }) => Number(at) <= until);
+    if (old.length === 0) return;
+    const ids = old.map((row) => row.id);
+    await this.tables.write((db) => [db.deleteFrom('rest_api__notices').where('id', 'in', ids)]);
+    await this.feed.add(old.map((row) => ({ kind: 'notice', id: row.id, userId: row.user_id })));
   }
 
   routes(): readonly ApiRoute[] {
@@ -108,6 +105,14 @@ export class Notices {
         },
       ),
     ];
+  }
+
+  /** Those of a conversation that was deleted, as pages are told of them. */
+  async of({ threadId, at }: RemovedThread) {
+    const rows = await this.tables.all((db) =>
+      db.selectFrom('rest_api__notices').select(['id', 'user_id']).where('thread', '=', threadId).where('at', '<=', at),
+    );
+    return rows.map(({ id, user_id: userId }) => ({ kind: 'notice', id, userId }) as const);
   }
 
   async #of(userId: string) {
