@@ -129,6 +129,7 @@ describePage('saved skills on the page', () => {
     open.open();
     await page.getByRole('status').getByText('ok').waitFor();
     await page.getByText('All of it.').first().waitFor();
+    expect(await page.locator('main .row .muted').first().textContent()).toMatch(/^(?:half done · )?\d steps? · \d calls? · /u);
     const shown = page.locator('section', { hasText: 'Inputs' }).locator('dt, dd');
     expect(await shown.allTextContents()).toEqual(
       expect.arrayContaining(['title', 'Dr', 'count', '3', 'loud', 'false', 'site', 'https://example.com']),

@@ -312,7 +312,7 @@ export default class {
     await page.route('**/api/doctor', (route) => {
       const findings = cures.map((cure, at) => ({ severity: 'warning', of: [], message: `number ${at}`, cure }));
       const verdict = { level: 'bad', text: 'Problems found' };
-      const sandbox = { path: '/s', project: null, trust: 'mine' };
+      const sandbox = { trust: 'own', why: null };
       return route.fulfill({
         json: { verdict, findings, sandbox, model: { ref: 'a/b', why: '' }, skills: {}, extensions: [], agents: [] },
       });

@@ -41,9 +41,7 @@ export function RunPage({ id }: { readonly id: string }): VNode {
           {run.state}
         </span>
         <span class="muted">
-          {[run.status, of(run.steps, 'step'), of(run.tool_calls, 'call'), took === null ? '' : lengthOf(took)]
-            .filter((part) => part !== '')
-            .join(' · ')}
+          {[run.status, of(run.steps, 'step'), of(run.tool_calls, 'call'), took === null ? '' : lengthOf(took)].filter(Boolean).join(' · ')}
         </span>
         {!hasEnded(run) && (
           <button type="button" onClick={() => void cancel()}>
@@ -56,7 +54,12 @@ export function RunPage({ id }: { readonly id: string }): VNode {
       {run.delivery === 'failed' && <p role="alert">Its result was not delivered: {run.delivery_error}</p>}
       {run.started_at !== null && <ThreadLink thread={run.thread} owner={run.user} />}
       <RunInputs inputs={run.inputs} />
-      {run.output !== null && <Markdown text={run.output} />}
+      {run.output !== null && (
+        <section>
+          <h2>Result</h2>
+          <Markdown text={run.output} />
+        </section>
+      )}
       {(run.steps > 0 || hasEnded(run)) && <ThreadTimeline thread={run.thread} />}
       {(run.history?.length ?? 0) > 0 && (
         <section>

@@ -1,3 +1,4 @@
+import { counted } from '@pith/plain-text';
 import type { VNode } from 'preact';
 import { Awaited } from '../parts/awaited.tsx';
 import { CureView } from '../parts/cure.tsx';
@@ -20,7 +21,7 @@ interface Report {
   readonly verdict: { readonly level: string; readonly text: string };
   readonly findings: readonly Finding[];
   readonly model: { readonly ref: string; readonly why: string };
-  readonly sandbox: { readonly path: string; readonly project: string | null; readonly trust: string };
+  readonly sandbox: { readonly trust: string; readonly why: string | null };
   readonly skills: Readonly<Record<string, number>>;
   readonly extensions: readonly unknown[];
   readonly agents: readonly unknown[];
@@ -41,12 +42,12 @@ export function Health(): VNode {
         </button>
       </p>
       <dl class="facts">
-        <dt>Project</dt>
-        <dd>{sandbox.project ?? 'none'}</dd>
-        <dt>Sandbox</dt>
-        <dd>
-          {sandbox.path} {sandbox.trust === 'restricted' && <span class="warn">(restricted)</span>}
-        </dd>
+        {sandbox.trust === 'restricted' && (
+          <>
+            <dt>Restricted</dt>
+            <dd class="warn">{sandbox.why}</dd>
+          </>
+        )}
         <dt>Model</dt>
         <dd>
           <code>{model.ref}</code> <span class="muted">{model.why}</span>
@@ -59,7 +60,7 @@ export function Health(): VNode {
         </dd>
         <dt>Examined</dt>
         <dd>
-          {extensions.length} extensions and {agents.length} agents
+          {counted(extensions.length, 'extension')} and {counted(agents.length, 'agent')}
         </dd>
       </dl>
       <ul class="findings">
@@ -83,7 +84,7 @@ function FindingView({
     <li class={severity === 'error' || isAlarm === true ? 'bad' : severity === 'warning' ? 'warn' : ''}>
       {of.length > 0 && `${of.join(', ')}: `}
       {message}
-      {place !== null && <span class="muted"> {place}</span>}
+      {place !== null && <span class="muted place">{place}</span>}
       <CureView cure={cure} done={done} />
     </li>
   );
