@@ -102,6 +102,17 @@ describePage('saved skills on the page', () => {
       await page.getByLabel('tone').inputValue(),
       await page.getByLabel('loud').isChecked(),
     ]).toEqual(['2', 'cold', true]);
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      const rows = await page.locator('.field').evaluateAll((all) => all.map((each) => each.getBoundingClientRect()));
+      const boxes = await page.locator('.field > :is(input, select)').evaluateAll((all) => all.map((each) => each.getBoundingClientRect()));
+      const gaps = rows.slice(1).map(({ top }, at) => top - (rows[at]?.bottom ?? 0));
+      expect([
+        width,
+        Math.min(...gaps) >= 8,
+        Math.max(...boxes.map(({ left }) => left)) - Math.min(...boxes.map(({ left }) => left)) < 4,
+      ]).toEqual([width, true, true]);
+    }
     await page.getByLabel('count').fill('many');
     await page.getByLabel('site').fill('nowhere');
     await page.getByRole('button', { name: 'Run', exact: true }).press('Enter');
