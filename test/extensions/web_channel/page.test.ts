@@ -194,7 +194,7 @@ export default class {
     await page.getByRole('region', { name: 'What the model sees' }).getByText('System text').waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: 'System' }).click();
-    await page.getByText('Model:').waitFor();
+    await page.getByText('Examined').waitFor();
     for (const [part, shown] of [
       ['Extensions', 'rest_api'],
       ['Agents', 'helper'],
