@@ -151,8 +151,8 @@ async function ofDurable(dependencies: DoctorDependencies, kept: readonly Diagno
   try {
     if (!existsSync(sandbox.databaseFile)) return [];
     const retryWith = (name: string) => host.jobs.declared().get(name)?.retry_with;
-    const found = jobFindings({ store: jobs(), now: clock.now(), whyNot: (job) => whyNot(host, job), retryWith });
-    return [...(await deliveries()), ...(await found)];
+    const ofJobs = jobFindings({ store: jobs(), now: clock.now(), whyNot: (job) => whyNot(host, job), retryWith });
+    return (await Promise.all([deliveries(), ofJobs])).flat();
   } catch (error) {
     if (kept.some(({ severity }) => severity === 'error')) return [];
     const cure = (error instanceof PithError ? error.cure : undefined) ?? 'stop what else uses the data folder, then run: pith doctor';

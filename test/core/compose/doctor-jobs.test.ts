@@ -1,6 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { systemClock } from '@pith/promises';
 import { fakeClock } from 'pith/testing';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import type { NewJob } from '../../../core/durable/index.ts';
+import { openStore } from '../../../core/store/index.ts';
 import { extensionFiles } from '../../journeys/sandbox-files.ts';
 import { newJob, takenFrom } from '../durable/jobs/new-job.ts';
 import { kernelOf } from '../../places.ts';
@@ -122,4 +125,26 @@ it('J14 doctor tells of jobs that wait for more than a day', async () => {
       /^info: a job 'post.send' is waiting for more than a day, since .*; see: pith jobs show A; end it with: pith jobs cancel A$/u,
     ),
   ]);
+});
+
+it('J4 doctor says once that neither jobs nor deliveries can be read, and nothing of it is left unhandled', async () => {
+  const unhandled: unknown[] = [];
+  const handle = (reason: unknown): void => void unhandled.push(reason);
+  process.on('unhandledRejection', handle);
+  onTestFinished(() => void process.off('unhandledRejection', handle));
+  const { kernel, sandbox } = await kernelOf({ only: [] });
+  await kernel.start();
+  await kernel.jobs.store.insert(newJob('post.send', { id: 'one' }), null);
+  const store = openStore(`${sandbox}/data/pith.db`, systemClock);
+  await store.write((statement) => {
+    for (const table of ['deliveries', 'job_holds', 'jobs']) statement(`ALTER TABLE ${table} RENAME TO ${table}_gone`);
+  });
+  const { notes } = await kernel.doctor();
+  await nextTurn();
+  expect(notes.filter(({ code }) => code === 'database_failed')).toHaveLength(1);
+  expect(unhandled).toEqual([]);
+  await store.write((statement) => {
+    for (const table of ['deliveries', 'job_holds', 'jobs']) statement(`ALTER TABLE ${table}_gone RENAME TO ${table}`);
+  });
+  await store.close();
 });
