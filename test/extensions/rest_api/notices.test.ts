@@ -9,9 +9,9 @@ const files = {
 export default class {
   constructor(context) { this.context = context; }
   getTools() {
-    const input = z.object({ text: z.string(), userId: z.string().nullable(), target: z.string().nullable(), about: z.unknown().optional() });
-    const execute = async ({ text, userId, target, about }) => {
-      await this.context.events.publish('notify', { v: 1, kind: 'bell', text, userId, target, about, threadId: null });
+    const input = z.object({ text: z.string(), userId: z.string().nullable(), target: z.string().nullable(), about: z.unknown().optional(), threadId: z.string().nullable().optional() });
+    const execute = async ({ text, userId, target, about, threadId = null }) => {
+      await this.context.events.publish('notify', { v: 1, kind: 'bell', text, userId, target, about, threadId });
       return 'rung';
     };
     return [defineTool({ name: 'ring', description: 'Tells somebody.', input, execute })];
@@ -69,6 +69,21 @@ describe('what people are told outside of conversations', () => {
       { text: 'Odd.', about: null },
       { text: 'It ran.', about: run },
     ]);
+  });
+
+  it('W16 W17 goes with the conversation that it tells of', async () => {
+    const api = await apiKernel([], { files });
+    const ann = await api.token({ userId: 'ann' });
+    const { id } = (await api.request('/api/threads', { method: 'POST', token: ann, json: {} })).json as { readonly id: string };
+    const call = { name: 'ring', input: { text: 'It goes on.', userId: 'ann', target: null, about: null, threadId: id } };
+    api.model.add({ calls: [call] }, { text: 'done' }, ...ring('Of no conversation.', 'ann'));
+    const texts = async () => (await listed(api, ann)).map(({ text }) => text);
+    const page = await api.events('/api/events', { token: ann });
+    for (const text of ['ring it', 'ring again']) await api.pith.run(text);
+    await expect.poll(texts).toEqual(['Of no conversation.', 'It goes on.']);
+    expect((await api.request(`/api/threads/${id}`, { method: 'DELETE', token: ann })).status).toBe(204);
+    await expect.poll(texts).toEqual(['Of no conversation.']);
+    page.leave();
   });
 
   it('P4 W5 a proposal is told to administrators, who decide, besides the person in whose turn it was made', async () => {

@@ -95,18 +95,18 @@ export const say = async (page: Page, text: string): Promise<void> => {
   await page.keyboard.press('Enter');
 };
 
-/** What the checker of accessibility finds against WCAG 2.2 AA. */
-export async function violations(page: Page): Promise<readonly string[]> {
+/** What the checker of accessibility finds against WCAG 2.2 AA. `rules`: against these alone. */
+export async function violations(page: Page, rules: readonly string[] | null = null): Promise<readonly string[]> {
   // The page's own policy lets nobody add a script, so the checker is evaluated beside it.
   await page.evaluate(axe.source);
-  return page.evaluate(async () => {
+  return page.evaluate(async (only) => {
     const axe = (
       globalThis as unknown as { axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> } }
     ).axe;
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
-    const found = await axe.run({ runOnly: { type: 'tag', values: tags } });
+    const found = await axe.run({ runOnly: only === null ? { type: 'tag', values: tags } : { type: 'rule', values: only } });
     return found.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`);
-  });
+  }, rules);
 }
 
 /** What stands out of a view at the side; what scrolls by itself does not. */

@@ -97,7 +97,7 @@ function FieldView({ field, text, problem, set }: FieldProps): VNode {
   const { key, description, where, byHand } = field;
   const about = (
     <>
-      {description}
+      {description.split('`').map((text, index) => (index % 2 === 0 ? text : <code key={index}>{text}</code>))}
       {where !== null && ` Set in ${where}.`}
       {byHand !== null && ` It ${byHand}: write it into pith.yaml by hand.`}
     </>
