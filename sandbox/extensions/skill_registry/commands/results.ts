@@ -1,6 +1,6 @@
 import { z } from 'pith';
 
-const cure = () => z.json().exactOptional().meta({ description: 'What to do; over HTTP as data: text, command, request' });
+const cureShape = () => z.json().exactOptional().meta({ description: 'What to do; over HTTP as data: text, command, request' });
 
 const diagnostic = () =>
   z.strictObject({
@@ -10,7 +10,7 @@ const diagnostic = () =>
     file: z.string().nullable(),
     line: z.int().nullable(),
     column: z.int().nullable(),
-    cure: cure(),
+    cure: cureShape(),
   });
 
 /** A skill as `--json` prints it. */
@@ -23,7 +23,7 @@ export const skillResult = () =>
     path: z.string(),
     state: z.enum(['offered', 'draft', 'shadowed', 'disabled', 'untrusted', 'invalid']),
     reason: z.string().exactOptional(),
-    cure: cure(),
+    cure: cureShape(),
     version: z.string().exactOptional(),
     tokens: z.int(),
     tokensEstimated: z.literal(true).exactOptional(),
