@@ -67,11 +67,13 @@ export const CORE_GROUPS: readonly { readonly path: string; readonly first: numb
 export const CORE_COMMANDS: readonly CoreCommand[] = [
   {
     path: 'agents list',
+    result: async () => (await import('./commands/results.ts')).agentResult().array(),
     description: 'List the agents',
     load: async () => (await import('./commands/agents.ts')).listAgents,
   },
   {
     path: 'agents show',
+    result: async () => (await import('./commands/results.ts')).agentResult(),
     description: 'Show an agent: model, tools, skills and limits',
     arguments: [ID('The agent')],
     load: async () => (await import('./commands/agents.ts')).showAgent,
@@ -92,6 +94,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'tools list',
+    result: async () => (await import('./commands/results.ts')).toolResult().array(),
     description: 'List the tools that an agent can call',
     options: [AGENT],
     load: async () => (await import('./commands/tools.ts')).listTools,
@@ -109,11 +112,13 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'extensions list',
+    result: async () => (await import('./commands/results.ts')).extensionResult().array(),
     description: 'List the extensions',
     load: async () => (await import('./commands/extensions.ts')).listExtensions,
   },
   {
     path: 'extensions show',
+    result: async () => (await import('./commands/results.ts')).shownExtensionResult(),
     description: 'Show what an extension declares, and its state',
     arguments: [ID('The extension')],
     options: [{ name: 'source', type: 'boolean', description: 'Print the files that it is made of' }],
@@ -249,6 +254,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'jobs list',
+    result: async () => (await import('./commands/results.ts')).jobResult().array(),
     description: 'List durable work, newest first',
     options: [...JOBS, OPEN, WITHOUT, { name: 'limit', short: 'n', type: 'number', description: 'How many', default: 20 }, AFTER],
     load: async () => (await import('./commands/jobs.ts')).listJobs,
@@ -263,6 +269,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'jobs show',
+    result: async () => (await import('./commands/results.ts')).shownJobResult(),
     description: 'Show a job: its state, notes, error and result',
     arguments: [ID('The job')],
     load: async () => (await import('./commands/jobs.ts')).showJob,
@@ -314,6 +321,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'model',
+    result: async () => (await import('./commands/results.ts')).chosenModelResult(),
     description: 'Show which model answers and why, or check a reference',
     only: 'chat',
     arguments: [{ name: 'ref', description: 'provider/model or an alias' }],
@@ -322,6 +330,7 @@ export const CORE_COMMANDS: readonly CoreCommand[] = [
   },
   {
     path: 'model list',
+    result: async () => (await import('./commands/results.ts')).modelResult().array(),
     description: 'List the models of all connected servers',
     only: 'chat',
     options: [{ name: 'refresh', type: 'boolean', description: 'Ask the servers again' }],
@@ -459,13 +468,14 @@ export function kernelCommands(kernel: Kernel): readonly Command[] {
   const commands: Command[] = [];
   for (const definition of CORE_COMMANDS) {
     if (definition.needs !== undefined || definition.only === 'command line') continue;
-    const { path, description, hidden, load } = definition;
+    const { path, description, hidden, load, result } = definition;
     commands.push({
       path,
       description,
       hidden,
       arguments: definition.arguments,
       options: definition.options,
+      ...(result === undefined ? {} : { result }),
       async run(input, io, signal) {
         requireTrust(definition, kernel.trust);
         return (await load())(kernel, input, io, signal);

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import type { JsonValue } from './errors.ts';
 import type { AgentsApi, ExtensionContext } from './extension.ts';
 import { defineInProcess, method } from './protocol.ts';
@@ -88,6 +89,8 @@ export interface Command {
   readonly hidden?: boolean;
   /** True: it writes into the sandbox or runs its code, so it is refused in an untrusted sandbox. */
   readonly needsTrust?: boolean;
+  /** The schema of the one value that it prints with `--json`, for those who describe it. */
+  result?(): Promise<z.ZodType>;
   /** Returns the exit code; nothing means 0. An error prints `pith: …` and exits 1. */
   run(input: CommandInput, io: CommandIO, signal: AbortSignal): Promise<number | void>;
   /** With `needs: started`: called instead of `run`. `start`, for who stays, starts the services and resolves a notice for the person, or null. */

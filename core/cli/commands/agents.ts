@@ -1,7 +1,8 @@
-import { type CommandInput, type CommandIO, PithError } from '../../contract/index.ts';
+import { type CommandInput, type CommandIO, PithError, type z } from '../../contract/index.ts';
 import { didYouMean, findingLine } from '@pith/plain-text';
 import { type Kernel, ownFindings } from '../../compose/index.ts';
 import { paintState, printFields, printTable } from './text.ts';
+import type { agentResult } from './results.ts';
 import type { AgentStatus } from '../../agent/index.ts';
 
 export async function listAgents(kernel: Kernel, _input: CommandInput, io: CommandIO): Promise<void> {
@@ -66,7 +67,7 @@ export async function findAgent(kernel: Kernel, id: string): Promise<AgentStatus
   throw new PithError('agent_unknown', `no agent '${id}': nothing declares it${didYouMean(id, ids)}`, { cure: 'see: pith agents list' });
 }
 
-function jsonOf({ id, state, spec, notes }: AgentStatus, chosen: string) {
+function jsonOf({ id, state, spec, notes }: AgentStatus, chosen: string): z.infer<ReturnType<typeof agentResult>> {
   return {
     id,
     name: spec?.name ?? id,
@@ -74,10 +75,10 @@ function jsonOf({ id, state, spec, notes }: AgentStatus, chosen: string) {
     state,
     default: id === chosen,
     model: spec?.model ?? null,
-    uses_tools: spec?.usesTools ?? [],
+    uses_tools: [...(spec?.usesTools ?? [])],
     finds_tools: [...(spec?.findsTools ?? [])],
-    uses_skills: spec?.usesSkills ?? [],
-    delegates_to: spec?.delegatesTo ?? [],
+    uses_skills: [...(spec?.usesSkills ?? [])],
+    delegates_to: [...(spec?.delegatesTo ?? [])],
     limits: spec ? { ...spec.limits } : null,
     file: spec?.origin ?? null,
     diagnostics: notes.map((finding) => ({ ...finding })),

@@ -4,6 +4,7 @@ import { WorkProvider, type RunningWork } from './contract.ts';
 import { type ActingUser, AFTER, countOption, localTime, OPEN, renderTable, textColumns, whoCells, widthOf } from '@pith/command-line';
 import type { TaskService } from './task-service.ts';
 import { TASK_STATES, threadOf, type Task, type TaskState } from './task.ts';
+import { changedTaskResult, listedTaskResult, shownTaskResult, taskResult } from './results.ts';
 import { changeJson, taskIdFor, taskJson } from './view.ts';
 import type { TaskChange } from './task-store.ts';
 
@@ -20,11 +21,12 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
     path: string,
     description: string,
     run: (task: Task, input: CommandInput, io: CommandIO) => Promise<void>,
-    more = {},
+    more: Pick<Command, 'arguments' | 'result'> = {},
   ): Command => ({
     path,
     description,
     arguments: [ID],
+    result: async () => changedTaskResult(),
     ...more,
     run: async (input, io) => run(await service.find(String(input.arguments['id']), await whose(io)), input, io),
   });
@@ -46,6 +48,7 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
   return [
     {
       path: 'tasks list',
+      result: async () => listedTaskResult().array(),
       description: 'List the tasks, newest first',
       options: [
         { name: 'state', short: 's', type: 'string', description: `Only those that are ${TASK_STATES.join(', ')}` },
@@ -73,15 +76,21 @@ export function taskCommands(ports: Ports, service: TaskService): readonly Comma
         io.json(workJson(work));
         io.print(workText(work));
       },
-      one('tasks show', 'Show one task: its state, progress and result', async (task, _input, io) => {
-        const changes = await service.store.changes(task.id);
-        const subtasks = await service.store.subtasks(task.id);
-        io.json({ ...ownedJson(task), subtasks: subtasks.map(({ id }) => id), history: changes.map(changeJson) });
-        io.print(taskText(task, subtasks, changes));
-      }),
+      one(
+        'tasks show',
+        'Show one task: its state, progress and result',
+        async (task, _input, io) => {
+          const changes = await service.store.changes(task.id);
+          const subtasks = await service.store.subtasks(task.id);
+          io.json({ ...ownedJson(task), subtasks: subtasks.map(({ id }) => id), history: changes.map(changeJson) });
+          io.print(taskText(task, subtasks, changes));
+        },
+        { result: async () => shownTaskResult() },
+      ),
     ),
     {
       path: 'tasks submit',
+      result: async () => taskResult(),
       description: 'Submit a task; it is worked on while a chat or `pith serve` runs',
       arguments: [{ name: 'goal', description: 'What to achieve', required: true, variadic: true }],
       options: [

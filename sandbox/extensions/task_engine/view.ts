@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { JsonValue } from 'pith';
+import type { JsonValue, z } from 'pith';
+import type { taskResult } from './results.ts';
 import { threadOf, type Task } from './task.ts';
 import type { TaskChange } from './task-store.ts';
 
 /** A task as `--json` prints it and as tools return it. */
-export function taskJson(task: Task): { [key: string]: JsonValue } {
+export function taskJson(task: Task): z.infer<ReturnType<typeof taskResult>> {
   const { id, goal, agent, state, note, priority, steps, maxSteps, attempts, result, error, parent, chain, after, retained } = task;
   return {
     id,

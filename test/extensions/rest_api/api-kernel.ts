@@ -1,9 +1,11 @@
-import type { JsonValue } from 'pith';
-import { RouteProvider } from 'pith/http';
+import { CommandProvider, type JsonValue } from 'pith';
+import { type Route, RouteProvider } from 'pith/http';
 import { expect } from 'vitest';
 import { scriptedModel, type ScriptedStep, type TestKernelOptions } from 'pith/testing';
 import { kernelCommands } from '../../../core/cli/index.ts';
 import { responsesOf } from '../../../sandbox/extensions/rest_api/commands/openapi.ts';
+import { pageResult } from '../../../sandbox/extensions/rest_api/commands/pages.ts';
+import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
 import { type Answered, type Asked, servedKernel, type ServedKernel } from '../http/served-kernel.ts';
 
 /** An agent with a tool that asks a person, and one that does not. */
@@ -64,7 +66,8 @@ export async function apiKernel(script: readonly ScriptedStep[] = [], options: T
       route.path,
       type === undefined ? [] : expect.arrayContaining([type]),
     ]);
-    if (type === 'application/json') route.result?.parse(answer.json);
+    if (type === 'application/json' && answer.status === 200)
+      ((await commandResult(served.pith.kernel, route)) ?? route.result)?.parse(answer.json);
   }
   async function request(path: string, asked: Asked = {}): Promise<Answered> {
     const answer = await served.request(path, asked);
@@ -99,6 +102,15 @@ export async function apiKernel(script: readonly ScriptedStep[] = [], options: T
       return { status, next, leave };
     },
   };
+}
+
+/** What the command of a route says that it prints with `--json`, as its route answers it; undefined: it is no command, or does not say. */
+async function commandResult(kernel: ServedKernel['pith']['kernel'], { method, path }: Pick<Route, 'method' | 'path'>) {
+  const route = COMMAND_ROUTES.find((each) => each.method === method && each.path === path);
+  const active = kernel.host.extensions.list().filter(({ state, provides }) => state === 'active' && provides.includes('command'));
+  const others = await Promise.all(active.map(({ id }) => kernel.host.providers.remote(id, CommandProvider)?.getCommands() ?? []));
+  const result = await [...kernelCommands(kernel), ...others.flat()].find((each) => each.path === route?.command)?.result?.();
+  return result === undefined || route?.list === undefined ? result : pageResult(route.list, result);
 }
 
 function eventOf(text: string): ServerEvent {

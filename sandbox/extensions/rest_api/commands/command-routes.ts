@@ -44,12 +44,13 @@ export class CommandRoutes {
   /** Those whose commands are there now, with all that a request may say. */
   async described(): Promise<readonly DescribedRoute[]> {
     const commands = await this.#commands();
-    return COMMAND_ROUTES.flatMap((route) => {
+    const described = COMMAND_ROUTES.map(async (route): Promise<readonly DescribedRoute[]> => {
       const command = commands.get(route.command);
       if (command === undefined) return [];
-      const input = inputSchema(command, route);
-      return [{ ...stated(route), summary: command.description, ...inputOf(route.method, input), ...answersOf(route) }];
+      const input = inputOf(route.method, inputSchema(command, route));
+      return [{ ...stated(route, await command.result?.()), summary: command.description, ...input, ...answersOf(route) }];
     });
+    return (await Promise.all(described)).flat();
   }
 
   /** Whether its answer has a secret. */
@@ -137,14 +138,12 @@ export class CommandRoutes {
 
 const nameOf = ({ method, path }: CommandRoute): string => `${method} ${path}`;
 
-function stated({
-  method,
-  path,
-  need,
-  list,
-  mayReplace,
-}: CommandRoute): Pick<DescribedRoute, 'method' | 'path' | 'need' | 'result' | 'isPending'> {
-  return { method, path, need, isPending: mayReplace === true, ...(list === undefined ? {} : { result: pageResult(list) }) };
+function stated(
+  { method, path, need, list, mayReplace }: CommandRoute,
+  result?: z.ZodType,
+): Pick<DescribedRoute, 'method' | 'path' | 'need' | 'result' | 'isPending'> {
+  const shown = list === undefined ? result : pageResult(list, result);
+  return { method, path, need, isPending: mayReplace === true, ...(shown === undefined ? {} : { result: shown }) };
 }
 
 /**

@@ -115,7 +115,7 @@ export function responsesOf({
   isPending,
 }: DescribedRoute): Readonly<Record<string, Json>> {
   const schemas = types.map(
-    (type) => [type, { schema: type !== JSON_TYPE ? TEXT : result === undefined ? {} : schemaOf(result) }] as const,
+    (type) => [type, { schema: type !== JSON_TYPE ? TEXT : result === undefined ? {} : schemaOf(result, 'output') }] as const,
   );
   const done: Json = {
     description: 'Done',
@@ -165,8 +165,8 @@ function inQuery(query: z.ZodType | undefined): readonly JsonValue[] {
 }
 
 /** OpenAPI 3.1 has the JSON Schema that zod writes. The only schema that names itself is that of any JSON. */
-function schemaOf(schema: z.ZodType): JsonValue {
-  const { $schema: _, $defs: _any, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json;
+function schemaOf(schema: z.ZodType, io: 'input' | 'output' = 'input'): JsonValue {
+  const { $schema: _, $defs: _any, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
   return withoutReferences(rest);
 }
 

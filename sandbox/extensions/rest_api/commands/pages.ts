@@ -26,8 +26,8 @@ export function pageQuery({ name }: PagedList, { options = [] }: Pick<Command, '
   };
 }
 
-export function pageResult({ name }: PagedList): z.ZodType {
-  const rows = z.array(z.json());
+/** `rows`: of the whole list. */
+export function pageResult({ name }: PagedList, rows: z.ZodType = z.array(z.json())): z.ZodType {
   return z.union([rows, z.strictObject({ [name]: rows, cursor: z.string().nullable() })]);
 }
 

@@ -7,6 +7,7 @@ import { rulesOf } from '../runs/lanes.ts';
 import { hasEnded, RUN_STATES, type Run, type RunState } from '../runs/run.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import type { Runner } from '../running/runner.ts';
+import { cancelledRunResult, runResult, shownRunResult } from './results.ts';
 import { runJson, runText } from './view.ts';
 import { didYouMean, printableLine } from '@pith/plain-text';
 
@@ -29,6 +30,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
   return [
     {
       path: 'run',
+      result: async () => runResult(),
       description: 'Run a saved skill and wait for its result',
       arguments: [
         { name: 'skill', description: 'Its name, or owner/name', required: true },
@@ -46,6 +48,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
     },
     {
       path: 'runs list',
+      result: async () => runResult().array(),
       description: 'List runs of saved skills, newest first',
       options: [
         { name: 'state', type: 'string', description: `Only those: ${RUN_STATES.join(', ')}` },
@@ -93,6 +96,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
     },
     {
       path: 'runs show',
+      result: async () => shownRunResult(),
       description: 'Show a run: inputs, steps, use, result',
       arguments: [RUN],
       async run(input, io) {
@@ -104,6 +108,7 @@ export function runCommands(ports: RunCommandPorts): readonly Command[] {
     },
     {
       path: 'runs cancel',
+      result: async () => cancelledRunResult(),
       description: 'End a run',
       arguments: [RUN],
       async run(input, io) {

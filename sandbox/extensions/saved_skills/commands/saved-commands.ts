@@ -6,6 +6,7 @@ import type { Person } from '../domain/permissions.ts';
 import { parseSkillFile, readSkillFile } from '../library/skill-file.ts';
 import type { Library } from '../library/library.ts';
 import { toolNameOf } from '../library/tool-names.ts';
+import { listedSavedResult, savedResult, shownSavedResult, versionResult } from './results.ts';
 import { skillJson, skillText, versionJson } from './view.ts';
 
 export interface SavedCommandPorts {
@@ -32,6 +33,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
   const change = (path: string, description: string, more: Pick<Command, 'arguments' | 'options'>, act: Act): Command => ({
     path,
     description,
+    result: async () => savedResult(),
     arguments: [SKILL, ...(more.arguments ?? [])],
     ...(more.options === undefined ? {} : { options: more.options }),
     async run(input, io) {
@@ -61,6 +63,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
   return [
     {
       path: 'saved list',
+      result: async () => listedSavedResult().array(),
       description: 'List the saved skills that you may see',
       options: [
         { name: 'tag', type: 'string', description: 'Only those with this tag' },
@@ -95,6 +98,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     },
     {
       path: 'saved show',
+      result: async () => shownSavedResult(),
       description: 'Show a saved skill: inputs, limits, who may use it, its text',
       arguments: [SKILL],
       async run(input, io) {
@@ -113,6 +117,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     },
     {
       path: 'saved versions',
+      result: async () => versionResult().array(),
       description: 'List the versions of a saved skill, newest first',
       arguments: [SKILL],
       async run(input, io) {
@@ -131,6 +136,7 @@ export function savedCommands({ library, clock, changed: publish }: SavedCommand
     },
     {
       path: 'saved new',
+      result: async () => savedResult(),
       description: 'Save a skill: from a file, or by answering questions',
       arguments: [{ name: 'name', description: 'Lower-case letters, digits, - and _', required: true }],
       options: [{ name: 'file', type: 'string', description: 'A skill.yml that describes it' }, TEXT],

@@ -1,9 +1,10 @@
-import type { JsonValue } from 'pith';
+import type { z } from 'pith';
 import { localTime } from '@pith/command-line';
 import { counted, printable } from '@pith/plain-text';
 import { referenceOf, type SavedSkill } from '../domain/saved-skill.ts';
 import { usageOf } from '../domain/inputs.ts';
 import { toolNameOf } from '../library/tool-names.ts';
+import type { runResult, savedResult, versionResult } from './results.ts';
 import { kindOf } from '../runs/deliveries.ts';
 import { type Run, threadOf } from '../runs/run.ts';
 import type { SkillVersion } from '../store/skill-store.ts';
@@ -18,18 +19,22 @@ function shownTarget({ output_target: { target } }: SavedSkill): string {
 }
 
 /** A skill as `--json` prints it. */
-export function skillJson(skill: SavedSkill): { [key: string]: JsonValue } {
+export function skillJson(skill: SavedSkill): z.infer<ReturnType<typeof savedResult>> {
   const open = Object.entries(skill).filter(([key]) => !SECRETS.includes(key));
   const { kind } = skill.output_target;
   const output_target = { kind, target: shownTarget(skill) };
-  return { ...(Object.fromEntries(open) as { [key: string]: JsonValue }), output_target, webhook_enabled: skill.webhook_secret !== null };
+  return {
+    ...(Object.fromEntries(open) as Omit<SavedSkill, 'webhook_secret' | 'webhook_signing_key'>),
+    output_target,
+    webhook_enabled: skill.webhook_secret !== null,
+  };
 }
 
-export function versionJson({ id, number, version, authoredBy, createdAt }: SkillVersion): { [key: string]: JsonValue } {
+export function versionJson({ id, number, version, authoredBy, createdAt }: SkillVersion): z.infer<ReturnType<typeof versionResult>> {
   return { id, number, version, authored_by: authoredBy, created_at: createdAt };
 }
 
-export function runJson(run: Run): { [key: string]: JsonValue } {
+export function runJson(run: Run): z.infer<ReturnType<typeof runResult>> {
   return {
     id: run.id,
     skill: run.skill,

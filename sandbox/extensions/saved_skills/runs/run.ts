@@ -8,7 +8,8 @@ import type { RunSealing } from '../contract.ts';
 export const RUN_STATES = ['queued', 'running', 'waiting', 'ok', 'max_iterations', 'timeout', 'error', 'cancelled', 'preempted'] as const;
 export type RunState = (typeof RUN_STATES)[number];
 
-export type RunCause = 'manual' | 'tool' | 'schedule' | 'webhook' | 'composed';
+export const RUN_CAUSES = ['manual', 'tool', 'schedule', 'webhook', 'composed'] as const;
+export type RunCause = (typeof RUN_CAUSES)[number];
 
 /** The payload of jobs that are about a run. */
 export interface OfRun {

@@ -14,6 +14,7 @@ const PLUGIN = { name: 'plugin', description: 'those of this plugin only' };
 export function list(context: CommandContext, withSkills: WithSkills): Command {
   return {
     path: 'skills list',
+    result: async () => (await import('./results.ts')).skillResult().array(),
     description: 'List the skills that are offered',
     arguments: [PLUGIN],
     options: [...CHOICE, ...PAGE_OPTIONS],

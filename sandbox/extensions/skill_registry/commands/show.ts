@@ -9,6 +9,7 @@ import { wantedSkill } from './wanted.ts';
 export function show(withSkills: WithSkills): Command {
   return {
     path: 'skills show',
+    result: async () => (await import('./results.ts')).shownSkillResult(),
     description: 'Show the details and the text of a skill',
     arguments: [{ name: 'id', description: 'id, display name or source/id', required: true }],
     run: (input, io) =>
