@@ -22,12 +22,14 @@ interface DurableTopicMap {
   /** Shown to people through channels. `agents`: the path of agents, root first. */
   'approval.requested': FromPerson & { readonly approvalId: string; readonly tool: string; readonly agents: readonly string[] };
   'approval.answered': { readonly v: 1; readonly approvalId: string; readonly threadId: string; readonly answer: string };
-  /** A conversation was deleted: whoever keeps something of it deletes that, too. Not of those in a store of a program. */
-  'thread.removed': { readonly v: 1; readonly threadId: string };
+  /** A conversation was deleted: whoever keeps something of it up to `at` deletes that, too. Not of those in a store of a program. */
+  'thread.removed': { readonly v: 1; readonly threadId: string; readonly at: number };
   /** Shown to people through channels; `target`: one of a channel's kinds, a thread, or null for all. `about`: a `task`, `run`, `extension`, … */
   notify: { readonly v: 1; readonly about?: Readonly<Record<'kind' | 'id', string>> } & Readonly<
     Record<'text' | 'kind', string> & Record<'target' | 'threadId' | 'userId', string | null>
   >;
+  /** What earlier notices told of this is out of date: it was decided, or is gone. Channels show them no longer. */
+  'notice.settled': { readonly v: 1; readonly about: Readonly<Record<'kind' | 'id', string>> };
 }
 
 /** What the kernel publishes or handles, by name, with its payload. A topic is a fact in the past tense. */
@@ -81,7 +83,7 @@ export const TopicMap: Readonly<Record<keyof TopicMap, Publisher>> = {
   ...publishedBy('kernel', false, ['problem.found', 'agent.changed', 'turn.started', 'turn.ended', 'tool.called', 'thread.compacted']),
   ...publishedBy('itself', false, ['provider.changed', 'tool.progressed', 'service.ready', 'service.refused', 'channel.opened']),
   ...publishedBy('kernel', true, ['user.message', 'approval.requested', 'approval.answered', 'thread.removed']),
-  ...publishedBy('declared', true, ['schedule.due', 'notify']),
+  ...publishedBy('declared', true, ['schedule.due', 'notify', 'notice.settled']),
 };
 
 function publishedBy<Name extends keyof TopicMap>(by: Publisher['by'], durable: boolean, names: readonly Name[]): Record<Name, Publisher> {

@@ -106,11 +106,28 @@ describe('exit codes', () => {
     await until(() => err.includes('the message waits until the other process has answered'));
     expect(err).toMatch(/^another process answers in this conversation now; to end that: pith threads stop t1\n/u);
     expect((await pith(['threads', 'show', 't1'])).out).toContain('another process answers in this conversation now');
+    expect(err).toContain('Ctrl-C takes it back, and this ends the other: pith threads stop t1\n');
     child.kill('SIGINT');
     await ended;
     expect(await second.ended).toMatchObject({ code: 0, out: 'at last\n' });
     expect((await pith(['threads', 'show', 't1'])).out).not.toContain('another process');
   });
+
+  it.each([[['--quiet']], [['--json']], [['--quiet', '--json']]])(
+    'W17 U35 so is told whoever asks with %j, and SIGINT ends the waiting with 130',
+    async (words) => {
+      const { child, ended } = await inTurn();
+      const second = startPith(['-p', 'and now?', '--thread', 't1', ...words], { cwd: folder.path, env: server.env, input: null });
+      let err = '';
+      second.child.stderr.on('data', (text) => (err += String(text)));
+      await until(() => err.includes('the message waits until the other process has answered'));
+      second.child.kill('SIGINT');
+      expect(await second.ended).toMatchObject({ code: 130 });
+      expect(child.exitCode).toBeNull(); // the other one works on
+      child.kill('SIGINT');
+      await ended;
+    },
+  );
 
   it('U35 SIGINT in a turn ends with 130; U30 meanwhile nobody deletes the conversation', async () => {
     const { child, ended } = await inTurn();

@@ -53,7 +53,7 @@ export function createThreadStores(options: ThreadStoreOptions): ThreadStores {
       removed(statement, threadId) {
         const key = keyOf(threadId);
         journal.forgetThread(statement, key, threadId);
-        if (log === null) journal.append(statement, 'thread.removed', { v: 1, threadId }, { key }); // else a copy goes, too
+        if (log === null) journal.append(statement, 'thread.removed', { v: 1, threadId, at: clock.now() }, { key }); // else a copy goes, too
       },
     }),
     approvals: createSqliteApprovals(store, clock, events, permissions),

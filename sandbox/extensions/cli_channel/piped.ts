@@ -7,7 +7,7 @@ import type { Opening } from './opening.ts';
 import { SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
 import { TurnView } from './turn-view.ts';
-import { endingLine, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
+import { endingLine, isNotified, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
 
 export interface PipedChat {
   readonly context: ChatContext;
@@ -36,7 +36,7 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
   const allow = new AllowList(chat.allow ?? [], () => slash.all(), io, { waits: opening.isNamed || io.interactive, project });
   const turn = (sent: Sent | null) =>
     turnOf(
-      onceFree(() => allow.runTurn(conversation, sent, signal)),
+      onceFree(conversation.threadId, () => allow.runTurn(conversation, sent, signal)),
       view,
     );
   let code = 0;
@@ -59,7 +59,7 @@ export async function chatThroughPipe(chat: PipedChat, signal: AbortSignal): Pro
 }
 
 /** A message waits until the process that works in its conversation has ended that: it is said again each time that the conversation was busy for too long. */
-async function* onceFree(begin: () => AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
+async function* onceFree(threadId: string, begin: () => AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent> {
   for (let waited = false; ; waited = true) {
     let [hasBegun, isBusy] = [false, false];
     for await (const event of begin()) {
@@ -72,7 +72,7 @@ async function* onceFree(begin: () => AsyncIterable<TurnEvent>): AsyncGenerator<
       yield {
         type: 'notice',
         code: 'thread_busy',
-        message: 'the message waits until the other process has answered; Ctrl-C takes it back',
+        message: `the message waits until the other process has answered; Ctrl-C takes it back, and this ends the other: pith threads stop ${threadId}`,
       };
   }
 }
@@ -92,7 +92,7 @@ function viewOf({ io, terminal }: PipedChat, clock: Clock): { show(event: TurnEv
       show(event) {
         const line = eventLine(event);
         if (line !== null) io.json(line);
-        else if (event.type === 'notice' && !io.quiet) io.error(event.message);
+        else if (event.type === 'notice' && isNotified(event, io.quiet)) io.error(event.message);
       },
     };
   }
@@ -173,7 +173,7 @@ class PlainView {
       io.error(`${markOf(event)} ${text} ${time}`.trimEnd());
     }
     if (event.type === 'document' && !io.quiet) io.error(`✓ ${event.label}`);
-    if (event.type === 'notice' && !io.quiet && !this.#shownNotices.has(event.message)) {
+    if (event.type === 'notice' && isNotified(event, io.quiet) && !this.#shownNotices.has(event.message)) {
       this.#shownNotices.add(event.message);
       io.error(event.message);
     }

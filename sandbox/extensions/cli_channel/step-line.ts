@@ -54,6 +54,11 @@ export function endingLine(event: TurnEndEvent): string | null {
   }
 }
 
+/** Whether somebody who wants only answers and errors is told this, too: why no answer comes. */
+export function isNotified({ code }: Extract<TurnEvent, { type: 'notice' }>, quiet: boolean): boolean {
+  return !quiet || code === 'thread_busy';
+}
+
 /** What a tool asks, and how to answer it from any terminal. */
 export function questionLine({ tool, summary, agents, id, startedBy = [] }: Extract<TurnEvent, { type: 'approval-request' }>): string {
   const started = startedBy.length === 0 ? '' : `, started by extension ${startedBy.map((each) => `'${each}'`).join(' and ')}`;

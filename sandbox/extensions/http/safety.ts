@@ -13,7 +13,7 @@ export const SAFE_HEADERS: Readonly<Record<string, string>> = {
     ...['script', 'style', 'img', 'connect'].map((kind) => `${kind}-src 'self'`),
     "frame-ancestors 'none'",
     "base-uri 'none'",
-    "form-action 'self'",
+    "form-action 'none'",
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ].join('; '),

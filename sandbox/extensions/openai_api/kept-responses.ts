@@ -1,4 +1,4 @@
-import type { ExtensionContext, JsonValue } from 'pith';
+import type { ExtensionContext, JsonValue, TopicMap } from 'pith';
 import { migrated, Queries, type Migration } from '@pith/database-queries';
 
 interface Tables {
@@ -72,8 +72,8 @@ export class KeptResponses {
   }
 
   /** Of a thread that was removed. */
-  async forget(threadId: string): Promise<void> {
-    await this.#tables.write((db) => [db.deleteFrom('openai_api__responses').where('thread_id', '=', threadId)]);
+  async forget({ threadId, at }: Pick<TopicMap['thread.removed'], 'threadId' | 'at'>): Promise<void> {
+    await this.#tables.write((db) => [db.deleteFrom('openai_api__responses').where('thread_id', '=', threadId).where('at', '<=', at)]);
   }
 
   /** False: there is none of this user. */

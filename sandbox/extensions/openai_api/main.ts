@@ -22,8 +22,8 @@ export default class OpenAiApi {
   }
 
   /** Handles `thread.removed`. */
-  async threadRemoved({ threadId }: TopicMap['thread.removed']): Promise<void> {
-    await (await this.#kept()).forget(threadId);
+  async threadRemoved(removed: TopicMap['thread.removed']): Promise<void> {
+    await (await this.#kept()).forget(removed);
   }
 
   async #routes(): Promise<readonly Route[]> {

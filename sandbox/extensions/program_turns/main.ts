@@ -1,4 +1,4 @@
-import { Conversations, type ExtensionContext, Places, type Tool, type ToolProvider, type TurnInfo } from 'pith';
+import { Conversations, type ExtensionContext, Places, type Tool, type ToolProvider, type TopicMap, type TurnInfo } from 'pith';
 import { hiddenFolders } from '@pith/plain-text';
 import { KeyedQueue, oncePromised, untilAborted } from '@pith/promises';
 import { HttpUsers } from 'pith/http';
@@ -37,6 +37,11 @@ export default class Programs implements ToolProvider {
   async getTurnTools({ agent }: TurnInfo) {
     const tools = (agent.keys[KEY] ?? []) as readonly ProgramTool[];
     return tools.map(({ name, description, inputSchema }) => ({ tool: 'program_tool', name, description, inputSchema, elsewhere: true }));
+  }
+
+  /** Handles `thread.removed`. */
+  async threadRemoved({ threadId, at }: TopicMap['thread.removed']): Promise<void> {
+    await (await this.#waiting()).forget(threadId, at);
   }
 
   async *#run(request: ProgramRequest, signal?: AbortSignal): AsyncGenerator<ProgramEvent, void, undefined> {

@@ -53,8 +53,9 @@ export class WaitingTurns {
     ]);
   }
 
-  async forget(thread: string): Promise<void> {
-    await this.#tables.write((db) => [db.deleteFrom('program_turns__waiting').where('thread', '=', thread)]);
+  /** `until`: what was kept then or before; absent: whatever is kept. */
+  async forget(thread: string, until = Number.MAX_SAFE_INTEGER): Promise<void> {
+    await this.#tables.write((db) => [db.deleteFrom('program_turns__waiting').where('thread', '=', thread).where('at', '<=', until)]);
   }
 }
 

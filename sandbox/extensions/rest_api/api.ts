@@ -9,13 +9,14 @@ import { eventRoutes } from './conversations/events.ts';
 import { Feed } from './conversations/feed.ts';
 import { Notices } from './conversations/notices.ts';
 import { LiveTurns } from './conversations/live-turns.ts';
-import { apiTables } from './conversations/tables.ts';
+import { type ApiTables, apiTables, forgetThread, type RemovedThread } from './conversations/tables.ts';
 import { QueuedMessages } from './conversations/queued-messages.ts';
 import { RunningElsewhere } from './conversations/running-elsewhere.ts';
 import { TurnEnds } from './conversations/turn-ends.ts';
 import { threadRoutes } from './conversations/threads.ts';
 import { OwnedThreads } from './conversations/owned-threads.ts';
 import { UsedKeys } from './conversations/used-keys.ts';
+import { Cursors } from './cursors.ts';
 import { meRoute } from './me.ts';
 import { RepeatedRequests } from './repeated-requests.ts';
 import type { ApiRoute, DescribedRoute } from './route.ts';
@@ -29,28 +30,28 @@ export class Api {
   readonly #feed: Feed;
   readonly #notices: Notices;
   readonly #repeated: RepeatedRequests;
-  /** Each keeps something of threads. */
-  readonly #ofThreads: readonly { forget(threadId: string): Promise<void> }[];
+  readonly #tables: ApiTables;
   readonly #uploads: Uploads;
 
-  constructor(context: ExtensionContext) {
+  /** `ending`: aborts before open requests are waited for, at the end of all. */
+  constructor(context: ExtensionContext, ending: AbortSignal) {
     const conversations = context.use(Conversations);
-    const tables = apiTables(context.database);
-    const ends = new TurnEnds(tables);
-    const queued = new QueuedMessages(tables);
+    const tables = (this.#tables = apiTables(context.database));
+    const ends = new TurnEnds(tables, context.clock);
+    const queued = new QueuedMessages(tables, context.clock);
     const turns = (this.#turns = new LiveTurns(context, conversations, queued, ends));
     const threads = new OwnedThreads(tables, context.clock, conversations);
     const elsewhere = new RunningElsewhere(conversations, turns);
     this.#feed = new Feed({ tables, context, conversations, turns, queued, elsewhere });
     const users = context.use(HttpUsers);
+    const cursors = new Cursors(tables);
     const administrators = async () => (await users.tokens()).filter(({ may }) => may === 'admin').map(({ userId }) => userId);
     this.#notices = new Notices(tables, context.clock, this.#feed, administrators);
-    const commands = (this.#commands = new CommandRoutes(context, users));
+    const commands = (this.#commands = new CommandRoutes(context, { users, cursors, ending }));
     this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
-    const keys = new UsedKeys(tables);
-    this.#ofThreads = [threads, ends, keys, turns];
-    const forget = (threadId: string): Promise<void> => this.forget(threadId);
-    const ports = { context, conversations, users, turns, queued, elsewhere, threads, ends, keys, forget };
+    const keys = new UsedKeys(tables, context.clock);
+    const forget = (removed: RemovedThread): Promise<void> => this.forget(removed);
+    const ports = { context, conversations, users, turns, queued, elsewhere, threads, ends, keys, cursors, forget };
     this.#uploads = new Uploads(context);
     this.#own = [
       ...threadRoutes(ports),
@@ -82,9 +83,17 @@ export class Api {
     return this.#notices.deliver(message, target);
   }
 
+  settle(about: NonNullable<ChannelMessage['about']>): Promise<void> {
+    return this.#notices.settle(about);
+  }
+
   /** Of a thread that was removed. */
-  async forget(threadId: string): Promise<void> {
-    await Promise.all(this.#ofThreads.map((each) => each.forget(threadId)));
+  async forget(removed: RemovedThread): Promise<void> {
+    await this.#notices.settle({ kind: 'thread', id: removed.threadId }, removed.at);
+    const dismissed = await this.#notices.of(removed);
+    await forgetThread(this.#tables, removed);
+    await this.#turns.refuseForgotten(removed.threadId);
+    if (dismissed.length > 0) await this.#feed.add(dismissed);
   }
 
   async #described(): Promise<readonly DescribedRoute[]> {

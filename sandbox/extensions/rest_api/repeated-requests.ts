@@ -4,7 +4,7 @@ import { KeyedQueue } from '@pith/promises';
 import type { Clock } from 'pith';
 import type { RouteAnswer } from 'pith/http';
 import { type ApiTables, DAY_MS } from './conversations/tables.ts';
-import type { ApiRequest } from './route.ts';
+import type { ApiAnswer, ApiRequest } from './route.ts';
 
 /**
  * Changes with an `Idempotency-Key`: within a day a repeated one gets the answer of the first, and nothing is done again. An answer that has
@@ -19,11 +19,11 @@ export class RepeatedRequests {
     private readonly isShownOnce: (route: string) => boolean,
   ) {}
 
-  async answer(request: ApiRequest, act: (request: ApiRequest) => Promise<RouteAnswer>): Promise<RouteAnswer> {
+  async answer(request: ApiRequest, act: (request: ApiRequest) => Promise<ApiAnswer>): Promise<RouteAnswer> {
     const { route, path, body, bytes, headers, caller } = request;
     const key = headers['idempotency-key'];
     // A turn has its key in its thread, and is watched again.
-    if (key === undefined || route.startsWith('GET ') || route.endsWith('/messages')) return act(request);
+    if (key === undefined || route.startsWith('GET ') || route.endsWith('/messages')) return split(await act(request)).answer;
     const name = sha256(`${caller.userId}\0${key}`);
     const digest = sha256(canonicalJson([route, path, body ?? null, sha256(bytes)]));
     return this.#queue.run(name, async () => {
@@ -32,9 +32,10 @@ export class RepeatedRequests {
         db.selectFrom('rest_api__answers').select(['digest', 'answer']).where('request', '=', name).where('at', '>=', since),
       );
       if (known !== null) return known.digest === digest ? (JSON.parse(known.answer) as RouteAnswer) : KEY_USED;
-      const answer = await act(request);
+      const { answer, thread } = split(await act(request));
       if (answer.status >= 400 || answer.body !== undefined) return answer;
-      const row = { request: name, digest, answer: JSON.stringify(this.isShownOnce(route) ? SHOWN_BEFORE : answer), at: this.clock.now() };
+      const kept = JSON.stringify(this.isShownOnce(route) ? SHOWN_BEFORE : answer);
+      const row = { request: name, digest, answer: kept, at: this.clock.now(), thread };
       await this.tables.write((db) => [
         db.deleteFrom('rest_api__answers').where('at', '<', since),
         db
@@ -45,6 +46,10 @@ export class RepeatedRequests {
       return answer;
     });
   }
+}
+
+function split({ thread = null, ...answer }: ApiAnswer): { readonly answer: RouteAnswer; readonly thread: string | null } {
+  return { answer, thread };
 }
 
 const SHOWN_BEFORE: RouteAnswer = {

@@ -20,10 +20,17 @@ export interface DescribedRoute extends Route {
   readonly isTagged?: boolean;
   /** It shows something and asks, answered with 409, before it acts. */
   readonly asks?: boolean;
+  /** Where what it changes is this interface itself it answers 202 before that is done. */
+  readonly isPending?: boolean;
+}
+
+export interface ApiAnswer extends RouteAnswer {
+  /** The conversation that it tells of: where it is kept, it goes with that one. */
+  readonly thread?: string | null;
 }
 
 export interface ApiRoute extends DescribedRoute {
-  answer(request: ApiRequest): Promise<RouteAnswer>;
+  answer(request: ApiRequest): Promise<ApiAnswer>;
 }
 
 interface Shape<Body extends z.ZodType, Query extends z.ZodType> extends DescribedRoute {
@@ -34,7 +41,7 @@ interface Shape<Body extends z.ZodType, Query extends z.ZodType> extends Describ
 /** A route below `/api` and what answers it. */
 export function apiRoute<Body extends z.ZodType, Query extends z.ZodType>(
   shape: Shape<Body, Query>,
-  answer: (request: ApiRequest<z.infer<Body>, z.infer<Query>>) => Promise<RouteAnswer>,
+  answer: (request: ApiRequest<z.infer<Body>, z.infer<Query>>) => Promise<ApiAnswer>,
 ): ApiRoute {
   return { ...shape, answer: (request) => answer(request as ApiRequest<z.infer<Body>, z.infer<Query>>) };
 }

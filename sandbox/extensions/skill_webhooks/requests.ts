@@ -66,8 +66,7 @@ export class WebhookRequests {
     const priority = this.#priority(headers);
     try {
       const isNew = await skills.startForOwner(skillId, { runId, inputs, ...(priority === null ? {} : { priority }) });
-      if (!isNew) return refuse(401, 'request_repeated', 'this request has come before');
-      logger.info('a webhook started a run', { skill, run: runId });
+      logger.info(isNew ? 'a webhook started a run' : 'a webhook request came again', { skill, run: runId });
       return { status: 202, json: { run: runId } };
     } catch (error) {
       if (codeOf(error, '') === 'limit_reached')

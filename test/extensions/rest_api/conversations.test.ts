@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { PithError } from 'pith';
-import { gate, until } from '../../waiting.ts';
+import { fakeClock } from 'pith/testing';
+import { gate, passed, until } from '../../waiting.ts';
 import { apiKernel, isTurn, upTo } from './api-kernel.ts';
 
 const HAS_PROGRAMS = ['bash', 'curl', 'sed'].every((program) => spawnSync(program, ['--version']).error === undefined);
@@ -244,6 +245,49 @@ describe('conversations over HTTP', () => {
     });
     expect(last).toMatchObject({ messages: [{}, {}, { results: [{ output: 'did act' }, { output: 'did risk' }] }, { text: 'finished' }] });
     expect((await answer(approver)).status).toBe(409);
+  });
+
+  it.each(['continue', 'messages'] as const)(
+    'W6 behind an answer with which nobody went on, POST %s goes on with the turn, and repeats no finished tool',
+    async (what) => {
+      const isMessage = what === 'messages';
+      const clock = fakeClock(Date.now());
+      const calls = ['act', 'risk'].map((name) => ({ name, input: {} }));
+      const api = await apiKernel([{ calls }, { text: 'finished' }, ...(isMessage ? [{ text: 'and more' }] : [])], { clock });
+      const token = await api.token({ userId: 'ann' });
+      const id = await api.thread(token);
+      const ask = async (to: string, json: object) =>
+        (await api.request(`/api/threads/${id}/${to}`, { method: 'POST', token, json: { ...json } })).json as Record<string, unknown>;
+      const { questions } = await ask('messages', { text: 'go' });
+      const [question] = questions as readonly { readonly id: string }[];
+      await api.pith.kernel.approvals.answer(question?.id ?? '', { answer: 'once', by: 'ann' });
+      const answer = await passed(clock, ask(what, isMessage ? { text: 'and then' } : {}));
+      expect(answer).toMatchObject({ reason: 'done', text: isMessage ? 'and more' : 'finished' });
+      const { messages } = (await api.request(`/api/threads/${id}`, { token })).json as { messages: { text: string }[] };
+      expect(messages.map(({ text }) => text)).toEqual(['go', '', '', 'finished', ...(isMessage ? ['and then', 'and more'] : [])]);
+      const sent = JSON.stringify(api.model.requests.at(-1)?.messages);
+      expect(['did act', 'did risk'].map((text) => sent.split(text).length - 1)).toEqual([1, 1]);
+    },
+  );
+
+  it('W21 a conversation is shortened, and goes on behind what it was', async () => {
+    const long = `Begin ${'word '.repeat(3000)}`;
+    const api = await apiKernel([{ text: long }, { text: 'The newest.' }, { text: 'A short account.' }, { text: 'Yes.' }], {
+      only: ['http', 'rest_api', 'compaction'],
+    });
+    const token = await api.token({ userId: 'ann' });
+    const id = await api.thread(token);
+    const post = (to: string, json: object, as = token) =>
+      api.request(`/api/threads/${id}/${to}`, { method: 'POST', token: as, json: { ...json } });
+    for (const text of [long, 'And now?']) expect((await post('messages', { text })).status).toBe(200);
+    expect((await post('compact', {}, await api.token({ userId: 'bob' }))).status).toBe(404);
+    const { tokensBefore, tokensAfter } = (await post('compact', {})).json as { tokensBefore: number; tokensAfter: number };
+    expect(tokensAfter).toBeLessThan(tokensBefore / 2);
+    expect((await post('messages', { text: 'Are you there?' })).json).toMatchObject({ text: 'Yes.' });
+    const sent = JSON.stringify(api.model.requests.at(-1)?.messages);
+    expect([sent.includes('word word'), sent.includes('A short account.')]).toEqual([false, true]);
+    const { messages } = (await api.request(`/api/threads/${id}`, { token })).json as { messages: { role: string }[] };
+    expect(messages.map(({ role }) => role)).toContain('summary');
   });
 
   it('W21 open questions come in pages, oldest first, also when one of a page is answered meanwhile', async () => {

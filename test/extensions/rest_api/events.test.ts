@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
-import { scriptedModel, testKernel } from 'pith/testing';
+import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
 import { kernelCommands } from '../../../core/cli/index.ts';
 import { until } from '../../waiting.ts';
 import { apiKernel, type ApiKernel, type ServerEvent, upTo } from './api-kernel.ts';
@@ -169,6 +169,39 @@ describe('events over HTTP', () => {
     expect(await (await api.events('/api/events', { token, headers: { 'last-event-id': ready?.id ?? '' } })).next()).toMatchObject({
       event: 'ready',
     });
+  });
+
+  it('W16 what changed is told for a day: an id that is older is answered by reset', async () => {
+    const hours = (count: number) => fakeClock(Date.now() + count * 3_600_000);
+    const first = await apiKernel([{ text: 'one' }], { clock: hours(0) });
+    const token = await first.token({ userId: 'ann' });
+    const opened = async (api: ApiKernel, last?: string) => {
+      const stream = await api.events('/api/events', { token, headers: last === undefined ? {} : { 'last-event-id': last } });
+      const event = await stream.next();
+      stream.leave();
+      return event;
+    };
+    const say = async (api: ApiKernel) =>
+      api.request(`/api/threads/${await api.thread(token)}/messages`, { method: 'POST', token, json: { text: 'hi' } });
+    const old = (await opened(first))?.id;
+    await say(first);
+    const newer = (await opened(first))?.id;
+    const served = async (after: number) => {
+      const api = await apiKernel([{ text: 'more' }], { sandbox: first.pith.sandbox, clock: hours(after) });
+      await say(api);
+      return api;
+    };
+    await first.pith.kernel.stop();
+    const second = await served(23);
+    expect(await opened(second, old)).toMatchObject({ event: 'ready', id: old });
+    const last = (await opened(second))?.id;
+    await second.pith.kernel.stop();
+    const third = await served(25);
+    expect([await opened(third, old), await opened(third, newer), await opened(third, last)]).toMatchObject([
+      { event: 'reset' },
+      { event: 'ready', id: newer },
+      { event: 'ready', id: last },
+    ]);
   });
 
   it('W16 W17 what another process says in a thread, and its end from there, are told', async () => {

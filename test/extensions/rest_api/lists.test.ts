@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
-import { type Route, RouteProvider } from 'pith/http';
 import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
 import { until } from '../../waiting.ts';
 import { apiKernel, type ApiKernel } from './api-kernel.ts';
@@ -70,17 +69,26 @@ describe('lists over HTTP', () => {
     }
   });
 
-  it('W21 a cursor that is none of the list is a bad request, on each route with one', async () => {
-    const api = await withLists();
-    const routes = (await api.pith.kernel.host.providers.remote('rest_api', RouteProvider)!.routes()) as readonly Route[];
-    const withCursor = routes.filter(({ query }) => query?.safeParse({ cursor: 'x', limit: 'abc' }).error?.issues.some(isOfCursor));
-    expect(withCursor.map(({ path }) => path).toSorted()).toEqual(['/api/approvals', '/api/threads']);
-    for (const { path } of withCursor) {
-      const { status, json } = await api.request(`${path}?cursor=nothing`, { token: api.root });
-      expect([path, status, json]).toMatchObject([path, 400, { error: { message: 'query.cursor: is not of this list' } }]);
-      const { json: noNumber } = await api.request(`${path}?limit=abc`, { token: api.root });
-      expect([path, noNumber]).toMatchObject([path, { error: { message: 'query.limit: must be a number' } }]);
-    }
+  it('W5 W21 a cursor is what this list gave to this user, or a bad request; what else is wrong is said as what it is', async () => {
+    const api = await withLists(3);
+    const [ann, bob] = [await api.token({ userId: 'ann', may: 'approve' }), await api.token({ userId: 'bob', may: 'approve' })];
+    const saved = { name: 'one', text: JSON.stringify({ system_prompt: 'Say it.' }) };
+    await api.request('/api/saved', { method: 'POST', token: ann, json: saved });
+    for (const _ of ['once', 'twice', 'thrice'])
+      expect(await api.request('/api/saved/ann%2Fone/runs', { method: 'POST', token: ann, json: {} })).toMatchObject({ status: 200 });
+    await until(() => api.model.requests.length === 3);
+    const { runs, cursor } = (await api.request('/api/runs?limit=1', { token: ann })).json as { runs: Row[]; cursor: string };
+    const asked = (path: string, token: string, of: string) => api.request(`${path}cursor=${encodeURIComponent(of)}`, { token });
+    expect((await asked('/api/runs?', ann, cursor)).json).toMatchObject({ runs: [expect.anything(), expect.anything()], cursor: null });
+    const refused = { status: 400, json: { error: { code: 'cursor_invalid', problems: [{ path: ['cursor'] }] } } };
+    const id = String(runs[0]?.['id']);
+    for (const wrong of [id, id.replace(/.$/u, (last) => (last === '0' ? '1' : '0')), `${cursor}x`, cursor.slice(1), ''])
+      expect([wrong, await asked('/api/runs?', ann, wrong)]).toMatchObject([wrong, wrong === '' ? { status: 400 } : refused]);
+    expect(await asked('/api/runs?', bob, cursor)).toMatchObject(refused);
+    for (const path of ['/api/jobs?', '/api/threads?', '/api/approvals?'])
+      expect([path, await asked(path, ann, cursor)]).toMatchObject([path, refused]);
+    expect(await asked('/api/runs?state=lost&', ann, cursor)).toMatchObject({ status: 400, text: expect.stringContaining("'lost'") });
+    expect(await asked('/api/runs?skill=none&', ann, cursor)).toMatchObject({ status: 404, text: expect.stringContaining('none') });
   });
 
   it('W12 W21 skills are chosen by state, source, tag and text on the server, and counted by them', async () => {
@@ -114,6 +122,26 @@ describe('lists over HTTP', () => {
     });
   });
 
+  it('W12 of each skill that is not offered, whatever its state, there is the reason and the cure', async () => {
+    const files = {
+      ...FILES,
+      'skills/broken/SKILL.md': '---\nname: broken\n---\n',
+      'skills/brainstorming/SKILL.md': skill('brainstorming'), // in place of the one that ships
+      '.staging/skills/drafted/SKILL.md': skill('drafted'),
+    };
+    const api = await apiKernel([], { only: ONLY, files });
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    await api.pith.write('../.claude/skills/far/SKILL.md', skill('far'));
+    await api.pith.command('skills untrust .claude/skills');
+    const { skills } = (await api.request('/api/skills?all=true&limit=200', { token })).json as unknown as {
+      readonly skills: readonly Row[];
+    };
+    const others = skills.filter(({ state }) => state !== 'offered');
+    expect(new Set(others.map(({ state }) => state))).toEqual(new Set(['disabled', 'draft', 'invalid', 'shadowed', 'untrusted']));
+    const wrong = others.filter(({ reason, cure }) => typeof reason !== 'string' || typeof cure !== 'object' || cure === null);
+    expect(wrong.map(({ id, state, reason, cure }) => [id, state, reason, cure])).toEqual([]);
+  });
+
   it('W5 W21 a page goes on behind no task or job of somebody else, and says nothing of it', async () => {
     const api = await withLists(1);
     const [ann, bob] = [await api.token({ userId: 'ann', may: 'approve' }), await api.token({ userId: 'bob', may: 'approve' })];
@@ -140,5 +168,3 @@ describe('lists over HTTP', () => {
 
 /** Lists that show more with `all`. */
 const ALL = new Set(['skills', 'proposals']);
-
-const isOfCursor = ({ path }: { readonly path: readonly PropertyKey[] }): boolean => path[0] === 'cursor';

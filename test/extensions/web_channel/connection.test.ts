@@ -27,6 +27,7 @@ describePage('the connection of the page', () => {
     ]);
     await say(page, 'Write it');
     await page.getByText('const far = true;').waitFor();
+    await page.locator('.hl-keyword', { hasText: 'const' }).waitFor();
     await page.getByRole('button', { name: 'Copy' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     await message.focus();
@@ -93,8 +94,11 @@ describePage('the connection of the page', () => {
     },
   );
 
-  it('W1 W4 the sign-in address signs in a tab that is open already', async () => {
+  it('W1 W4 the sign-in address signs in a tab that is open already; no other address of a server is taken from one', async () => {
     const { api, page, faults } = await openPage();
+    const elsewhere = ['server', 'api', 'url', 'base', 'host'].map((name) => `${name}=https://far.example`).join('&');
+    await page.goto(new URL(`/chat?${elsewhere}#${elsewhere}`, page.url()).href); // which would be a fault
+    await page.getByRole('textbox', { name: 'Message' }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await page.goto(await signInAddress(api));
@@ -143,7 +147,7 @@ describePage('the connection of the page', () => {
     },
   );
 
-  it('W16 W17 a message that waits is shown in each tab, and in none once one of them has taken it back', async () => {
+  it('W16 W17 a message that waits is shown in each tab, and in none once one of them has taken it back; each stops the turn', async () => {
     const { page, faults } = await openPage({ script: [{ text: ['So '], hang: true }] });
     await say(page, 'Go');
     await page.getByText('So').waitFor();
@@ -157,6 +161,8 @@ describePage('the connection of the page', () => {
       await other.getByRole('button', { name: 'Take back' }).click();
       for (const each of queued) await each.getByText(text).waitFor({ state: 'detached' });
     }
+    await other.getByRole('button', { name: 'Stop' }).click();
+    for (const tab of [page, other]) await tab.getByText(/^stopped · /u).waitFor();
     expect(faults).toEqual([]);
   });
 

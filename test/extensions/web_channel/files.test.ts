@@ -24,7 +24,7 @@ it('W1 W3 W7 serves the document at each address of the page, and only the files
     expect([wrong, (await api.request(`/page/${wrong}`)).status]).not.toEqual([wrong, 200]);
 });
 
-it('W10 the first load is at most 60 kB of script, compressed', () => {
+it('W7 W10 the first load is at most 60 kB of script, compressed: other views, colours of code, plots and the graph come when they are opened', () => {
   const { script } = JSON.parse(readFileSync(built('files.json'), 'utf8')) as { readonly script: string };
   // The chat is the first view.
   const [, chat = ''] = /import\("\.\/(chat-[^"]+)"\)/u.exec(readFileSync(built(script), 'utf8')) ?? [];
@@ -32,6 +32,10 @@ it('W10 the first load is at most 60 kB of script, compressed', () => {
   for (const name of loaded)
     for (const [, part = ''] of readFileSync(built(name), 'utf8').matchAll(/(?:from|import)\s*"\.\/([^"]+)"/gu)) loaded.add(part);
   expect(loaded.size).toBeGreaterThan(5);
+  const onDemand = /^(?:bars|colours|graph-view|install|proposals|saved|skills|system|work)-/u;
+  const { files } = JSON.parse(readFileSync(built('files.json'), 'utf8')) as { readonly files: readonly string[] };
+  expect(files.filter((name) => onDemand.test(name))).toHaveLength(9);
+  expect([...loaded].filter((name) => onDemand.test(name))).toEqual([]);
   const bytes = [...loaded].reduce((sum, name) => sum + gzipSync(readFileSync(built(name))).length, 0);
   expect(bytes).toBeLessThanOrEqual(60_000);
 });

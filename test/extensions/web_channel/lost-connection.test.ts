@@ -3,6 +3,7 @@ import { HttpUsers } from 'pith/http';
 import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import type { ScriptedStep } from 'pith/testing';
+import { until } from '../../waiting.ts';
 import { describePage, newPage, openPage, type OpenPage, say } from './browser.ts';
 
 /** A wire to a port of this machine. `die`: nothing goes through the connections that are open, and neither end hears of it. */
@@ -85,6 +86,45 @@ describePage('a lost connection', () => {
     await browser.send('Page.setWebLifecycleState', { state: 'active' });
     // No timer ran, while the clock of the wall went on.
     await page.clock.setSystemTime(new Date((await page.evaluate<number>('Date.now()')) + 600_000));
+    await page.getByText('Said meanwhile.').waitFor();
+    expect(await answersIn(page)).toHaveLength(2);
+  });
+
+  it('W16 is opened again at once when somebody looks at the page, long before 45 s of silence are over', async () => {
+    const wired = await wiredPage([{ text: 'Said meanwhile.' }]);
+    const { page, die } = wired;
+    die();
+    await sayElsewhere(wired, 'Anybody?');
+    await page.clock.runFor(20_000);
+    const probes = await page.evaluate<number>(`(() => {
+      const { fetch } = window;
+      let asked = 0;
+      window.fetch = (path, init) => { if (path === '/health') asked += 1; return fetch(path, init); };
+      document.dispatchEvent(new Event('visibilitychange'));
+      window.fetch = fetch;
+      return asked;
+    })()`);
+    expect(probes).toBeGreaterThan(0); // whether the connections of the browser are dead
+    await page.getByText('Said meanwhile.').waitFor();
+    expect(await answersIn(page)).toHaveLength(2);
+  });
+
+  it('W16 what the server tells by reset is that all may have changed: the page loads it again', async () => {
+    const { api, page } = await openPage({ script: [{ text: 'Good day.' }, { text: 'Said meanwhile.' }] });
+    await say(page, 'Hello');
+    await page.getByText('Good day.').waitFor();
+    const body = 'event: reset\nid: other-1\ndata: {"userId":"local"}\n\n';
+    let isReset = false;
+    const lists: boolean[] = [];
+    await page.route('**/api/events', (route) => {
+      isReset = true;
+      return route.fulfill({ contentType: 'text/event-stream', body });
+    });
+    page.on('request', (request) => void (/\/api\/threads\?/u.test(request.url()) && lists.push(isReset)));
+    await api.pith.kernel.host.extensions.reload('rest_api'); // cuts the stream of events
+    await until(() => lists.includes(true));
+    const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    await api.pith.run('And more', { threadId: id, agent: 'helper', userId: 'local' });
     await page.getByText('Said meanwhile.').waitFor();
     expect(await answersIn(page)).toHaveLength(2);
   });

@@ -1,5 +1,7 @@
 import { HttpUsers } from 'pith/http';
 import { writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import path from 'node:path';
 import { expect, it } from 'vitest';
 import { gate, until } from '../../waiting.ts';
 import { zipOf } from '../skill_install/zip-writer.ts';
@@ -26,11 +28,13 @@ describePage('the page', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   });
 
-  it('W4 W11 W30 signs in by the address once, shows what an agent says and does, and takes the answer to a question by its key', async () => {
+  it('W4 W11 W17 W30 signs in by the address once, says whose page it is, shows what an agent says and does, and takes the answer to a question by its key', async () => {
     const { api, page, faults } = await openPage({
       script: [{ text: 'I look first.', calls: [{ name: 'risk', input: {} }] }, { text: 'It is **done**: `did risk`.' }],
     });
     expect(new URL(page.url()).hash).toBe('');
+    const project = path.basename(path.dirname(api.pith.sandbox));
+    await page.getByRole('banner').getByText(`${hostname()} · ${project} · local`, { exact: true }).waitFor();
     await say(page, 'Do it');
     await page.getByRole('region', { name: 'A question to you' }).waitFor();
     expect(await violations(page)).toEqual([]);
@@ -104,15 +108,37 @@ export default class {
   });
 
   it('W7 W31 script, links and images in skills and answers do nothing', async () => {
+    const name = '<img src=x onerror="window.harmed=1">';
     const { page, faults } = await openPage({
-      script: [{ text: 'See <script>window.harmed=1</script> [it](javascript:window.harmed=1) ![x](https://far.example/x.png)' }],
+      files: {
+        'skills/odd/SKILL.md': SKILL.replace('name: letters', `name: '${name}'`),
+        'skills/odd/<script>window.harmed=1<b>.md': name,
+      },
+      script: [
+        { text: 'See <script>window.harmed=1</script> [it](javascript:window.harmed=1) ![x](https://far.example/x.png)' },
+        {
+          text: '[a](https://far.example/a) [b](http://far.example/b) [c](mailto:ann@far.example) [d](ftp://far.example/) [e](/system) [f](//x.y)',
+        },
+      ],
     });
     await say(page, '<img src=x onerror="window.harmed=1">');
     await page.getByText('See <script>').waitFor();
+    await say(page, 'And links');
+    await page.locator('.markdown').getByText('a b c d e f').waitFor();
+    const links = page.locator('.markdown a');
+    expect(await links.evaluateAll((all) => all.map((link) => [link.getAttribute('href'), link.getAttribute('rel')]))).toEqual(
+      ['https://far.example/a', 'http://far.example/b', 'mailto:ann@far.example'].map((href) => [href, 'noopener noreferrer nofollow']),
+    );
     await page.goto(new URL('/skills/skill/letters', page.url()).href);
     await page.getByRole('heading', { name: 'letters', level: 1 }).waitFor();
     await page.locator('.markdown').getByText('click').click();
     await page.getByRole('button', { name: 'Image from far.example: far' }).waitFor();
+    await page.getByRole('link', { name: 'Skills', exact: true }).last().click();
+    await page.getByRole('link', { name }).click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+    await page.locator('summary', { hasText: 'Resources' }).press('Enter');
+    await page.getByRole('button', { name: '<script>window.harmed=1<b>.md' }).click();
+    await page.locator('.markdown').getByText(name).first().waitFor();
     expect(await page.evaluate(() => (globalThis as { harmed?: number }).harmed)).toBeUndefined();
     expect(await page.locator('.markdown script, .markdown b, .markdown img, a[href^="javascript"]').count()).toBe(0);
     expect(faults).toEqual([]);
@@ -179,7 +205,7 @@ export default class {
     await page.getByRole('region', { name: 'What the model sees' }).getByText('System text').waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: 'System' }).click();
-    await page.getByText('Model:').waitFor();
+    await page.getByText('Examined').waitFor();
     for (const [part, shown] of [
       ['Extensions', 'rest_api'],
       ['Agents', 'helper'],

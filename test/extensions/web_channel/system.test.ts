@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
+import { folderWith } from '../../places.ts';
 import { until } from '../../waiting.ts';
-import { describePage, openPage, type OpenPage, tooWide, violations } from './browser.ts';
+import { describePage, openPage, type OpenPage, violations } from './browser.ts';
 
 /** Has settings of each kind, and asks for what nobody has agreed to. */
 const LIMITER = {
@@ -74,6 +76,12 @@ describePage('system', () => {
     const row = page.getByRole('row', { name: /^broken/u });
     expect(await row.getByRole('cell').allTextContents()).toEqual([expect.any(String), 'saved_skills', '', '', '']);
     expect(await page.getByRole('row', { name: /^rest_api/u }).textContent()).toContain('http (http.routes)');
+    const TONES = { active: 'good', failed: 'bad', blocked: 'warn' } as const;
+    const shown = await nodes.evaluateAll((all) =>
+      all.map((node) => [node.querySelector('.state')?.textContent ?? '', node.getAttribute('class')]),
+    );
+    expect(shown.map(([, look]) => look)).toEqual(shown.map(([state]) => `node ${TONES[state as keyof typeof TONES] ?? 'muted'}`));
+    expect(shown.map(([state]) => state)).toEqual(expect.arrayContaining(['active', 'failed']));
     expect(await violations(page)).toEqual([]);
     await graph.getByRole('link', { name: /^broken/u }).press('Enter');
     await page.getByRole('heading', { name: 'broken' }).waitFor();
@@ -164,24 +172,44 @@ extensions:
     expect(readFileSync(settingsFile(open), 'utf8')).toContain('effort: high');
   });
 
-  it('W14 W15 models, MCP servers, agents with their tools and the log are shown, at 360 pixels and in the dark, without a violation', async () => {
-    const { page, faults } = await openPage({ width: 360, dark: true, extensions: ['mcp'] });
-    await page.getByRole('link', { name: 'System' }).click();
-    for (const [part, shown] of [
-      ['Models', /answers/u],
-      ['MCP servers', /No MCP servers/u],
-      ['Agents', /helper/u],
-      ['Graph', /solid: needs it/u],
-      ['Log', /From level/u],
-      ['Settings', /default_agent/u],
-      ['Health', /Model:/u],
-    ] as const) {
-      await page.getByRole('link', { name: part, exact: true }).click();
-      await page.getByText(shown).first().waitFor();
-      expect([part, await violations(page)]).toEqual([part, []]);
-      expect([part, await tooWide(page)]).toEqual([part, []]);
-    }
-    expect(faults).toEqual([]);
+  it('W14 W15 W24 models, MCP servers with their skills, agents with their whole prompt and the log are shown; an extension is loaded again', async () => {
+    const far = folderWith({ 'tea/SKILL.md': '---\nname: tea\ndescription: Makes tea.\n---\n\nBoil water.\n' });
+    const servers = { far: { command: process.execPath, args: [path.resolve('test/fixtures/mcp-skills-server.mjs'), far] } };
+    const { api, page, faults } = await openPage({
+      extensions: ['mcp'],
+      files: {
+        'agents/helper/manifest.yaml': 'id: helper\nname: Helper\nagent: { uses_tools: [risky], instructions: You know tea. }\n',
+        'pith.yaml': JSON.stringify({ default_agent: 'helper', extensions: { mcp: { servers } } }),
+      },
+    });
+    const open = (part: string) => page.getByRole('link', { name: part, exact: true }).click();
+    await open('System');
+    await open('Models');
+    await page.getByText(/^scripted\/\S+ answers/u).waitFor();
+    await open('MCP servers');
+    await page.getByText('connected', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Review and trust tea' }).click();
+    await page
+      .getByRole('dialog')
+      .getByText(/skill:\/\/tea\/SKILL\.md .*sha256:/u)
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Yes' }).click();
+    await page.getByRole('button', { name: 'Stop using tea' }).waitFor();
+    await open('Agents');
+    const helper = page.getByRole('listitem').filter({ hasText: 'Helper' });
+    await helper.getByText('Tools: risky').waitFor();
+    await helper.locator('summary', { hasText: 'Prompt' }).click();
+    await helper.getByText('You know tea.').waitFor();
+    await open('Extensions');
+    const reloaded: string[] = [];
+    api.pith.kernel.events.handle('extension.reloaded', ({ extensionId }) => void reloaded.push(extensionId));
+    await page.getByRole('button', { name: 'Reload risky' }).click();
+    await until(() => reloaded.includes('risky'));
+    await open('Log');
+    await page.getByRole('combobox', { name: 'From level' }).selectOption('info');
+    await page.getByRole('row').nth(1).waitFor();
+    expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]); // it was asked
   });
 
   it('W2 W15 a token is made for a person, also for an administrator, and is shown once', async () => {
@@ -248,7 +276,30 @@ export default class {
     expect(await page.getByText('pith extensions reload').count()).toBe(0);
     await page.getByRole('button', { name: 'Reload sick' }).press('Enter');
     await page.getByText('it is sick').waitFor({ state: 'hidden' });
-    await page.getByText('Model:').waitFor();
+    await page.getByText('it is sick').waitFor({ state: 'detached' });
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('W15 health says no less than pith doctor: its verdict, and each finding with whose it is', async () => {
+    const { api, page, faults } = await openPage({
+      files: {
+        'extensions/broken/manifest.yaml': '{id: broken, entrypoint: main.ts, provides: [tool]}',
+        'extensions/broken/main.ts': 'export default class {',
+        'extensions/odd/manifest.yaml': '{id: odd, entrypoint: main.ts, provides: [tool], colour: red}',
+        'extensions/odd/main.ts': 'export default class { getTools() { return []; } }',
+      },
+    });
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByText('Problems found.').waitFor();
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    const { findings } = (await api.request('/api/doctor', { token })).json as {
+      readonly findings: readonly { readonly message: string; readonly of: readonly string[] }[];
+    };
+    expect(findings.map(({ of }) => of)).toEqual(expect.arrayContaining([['broken'], ['odd']]));
+    const shown = await page.locator('.findings li').allTextContents();
+    findings.forEach(({ of, message }, at) => expect(shown[at]).toContain(`${of.length === 0 ? '' : `${of.join(', ')}: `}${message}`));
+    expect(shown).toHaveLength(findings.length);
     expect(await violations(page)).toEqual([]);
     expect(faults).toEqual([]);
   });
@@ -265,8 +316,12 @@ export default class {
     ];
     const sent: string[] = [];
     await page.route('**/api/doctor', (route) => {
-      const notes = cures.map((cure, at) => ({ severity: 'warning', code: `no_${at}`, message: `number ${at}`, cure }));
-      return route.fulfill({ json: { ok: false, model: { ref: 'a/b', why: '' }, skills: {}, extensions: [], agents: [], notes } });
+      const findings = cures.map((cure, at) => ({ severity: 'warning', of: [], message: `number ${at}`, cure }));
+      const verdict = { level: 'bad', text: 'Problems found' };
+      const sandbox = { trust: 'own', why: null };
+      return route.fulfill({
+        json: { verdict, findings, sandbox, model: { ref: 'a/b', why: '' }, skills: {}, extensions: [], agents: [] },
+      });
     });
     await page.route('**/api/extensions/**', (route) => {
       sent.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);

@@ -1,4 +1,6 @@
-import { codeOf, type Command, type JsonValue, z } from 'pith';
+import { type Command, type JsonValue, z } from 'pith';
+import type { Cursors } from '../cursors.ts';
+import type { ApiRequest } from '../route.ts';
 
 /** A list that is answered in pages where a request asks for one: its name in the answer, and the fields that name a row, by which the next page begins. */
 export interface PagedList {
@@ -29,36 +31,33 @@ export function pageResult({ name }: PagedList): z.ZodType {
   return z.union([rows, z.strictObject({ [name]: rows, cursor: z.string().nullable() })]);
 }
 
-/** The page of `list` that a request asks for; null: it asks for none. */
-export function askedPage(list: PagedList | undefined, { limit, cursor }: Readonly<Record<string, unknown>>): Page | null {
-  return list === undefined || (limit === undefined && cursor === undefined) ? null : new Page(list, Number(limit ?? PAGE), cursor);
+/** What a request asks for of `list`; null: no page. */
+export async function askedPage(list: PagedList, request: ApiRequest, cursors: Cursors): Promise<Page | null> {
+  const { limit, cursor } = request.query as Readonly<Record<string, unknown>>;
+  if (limit === undefined && cursor === undefined) return null;
+  const after = cursor === undefined ? undefined : await cursors.placeIn(request, String(cursor));
+  return new Page(list, Number(limit ?? PAGE), after);
 }
 
 class Page {
   constructor(
     private readonly list: PagedList,
     private readonly limit: number,
-    private readonly cursor: unknown,
+    private readonly after: string | undefined,
   ) {}
 
   /** What the command is asked for: one row more says whether there is a next page. */
   get options(): Readonly<Record<string, unknown>> {
-    return { limit: this.limit + 1, after: this.cursor };
+    return { limit: this.limit + 1, after: this.after };
   }
 
-  /** A command that was asked for what follows a row, and does not know that row. */
-  isBehindNothing(error: unknown): boolean {
-    return this.cursor !== undefined && /^usage$|(?:^|_)(?:unknown|not_found|invalid)$/u.test(codeOf(error, ''));
-  }
-
-  of(rows: JsonValue | undefined): JsonValue {
+  /** `next` makes a cursor of a place. */
+  async of(rows: JsonValue | undefined, next: (place: string) => Promise<string>): Promise<JsonValue> {
     const { name, row } = this.list;
     const all = Array.isArray(rows) ? rows : [];
     const page = all.slice(0, this.limit);
     const last = page.at(-1) as Readonly<Record<string, JsonValue>> | undefined;
-    return {
-      [name]: page,
-      cursor: all.length > page.length && last !== undefined ? row.map((field) => String(last[field])).join('/') : null,
-    };
+    const isLast = all.length === page.length || last === undefined;
+    return { [name]: page, cursor: isLast ? null : await next(row.map((field) => String(last[field])).join('/')) };
   }
 }

@@ -1,12 +1,12 @@
 import { PithError, z } from 'pith';
 import { type ApiRoute, apiRoute } from '../route.ts';
-import { count, cursorOf, questionShape } from './shapes.ts';
+import { count, cursor as cursorShape, questionShape } from './shapes.ts';
 import { plain, type ThreadPorts } from './threads.ts';
 
 const MOST = 200;
 
 /** The questions that tools ask before they act. A token that may only chat sees those of its user, and answers none. */
-export function approvalRoutes({ conversations, turns }: ThreadPorts): readonly ApiRoute[] {
+export function approvalRoutes({ conversations, cursors, turns }: ThreadPorts): readonly ApiRoute[] {
   /** The same for what nobody asked and for what somebody else was asked. */
   const owned = async (id: string, userId: string) => {
     const [question] = await conversations.questions({ id, userId });
@@ -21,14 +21,19 @@ export function approvalRoutes({ conversations, turns }: ThreadPorts): readonly 
         path: '/api/approvals',
         need: 'user',
         summary: 'List the open questions in your conversations, oldest first',
-        query: z.strictObject({ thread: z.string().optional(), cursor: cursorOf(/^\d{16}-\S+$/u), limit: count(MOST, MOST) }),
+        query: z.strictObject({ thread: z.string().optional(), cursor: cursorShape(), limit: count(MOST, MOST) }),
         result: z.strictObject({ approvals: z.array(questionShape()), cursor: z.string().nullable() }),
       },
-      async ({ caller: { userId }, query: { thread, cursor, limit } }) => {
+      async (request) => {
+        const { caller, query } = request;
+        const { thread, cursor, limit } = query;
+        const { userId } = caller;
+        const after = cursor === undefined ? '' : await cursors.placeIn(request, cursor);
         const open = await conversations.questions({ userId, ...(thread === undefined ? {} : { threadId: thread }) });
-        const rest = open.map((each) => ({ each, place: placeOf(each) })).filter(({ place }) => cursor === undefined || place > cursor);
+        const rest = open.map((each) => ({ each, place: placeOf(each) })).filter(({ place }) => place > after);
         const page = rest.sort((a, b) => (a.place < b.place ? -1 : 1)).slice(0, limit);
-        const next = page.length < rest.length ? (page.at(-1)?.place ?? null) : null;
+        const last = page.length < rest.length ? page.at(-1) : undefined;
+        const next = last === undefined ? null : await cursors.of(request, last.place);
         return { status: 200, json: { approvals: page.map(({ each }) => plain(each)), cursor: next } };
       },
     ),
@@ -57,7 +62,7 @@ export function approvalRoutes({ conversations, turns }: ThreadPorts): readonly 
         const isOpen = (await conversations.questions({ threadId })).length > 0;
         const thread = isOpen || attended ? null : await conversations.find(threadId);
         if (thread?.state === 'awaiting_approval') await turns.start({ agent: thread.agentId, threadId, userId, resume: true });
-        return { status: 200, json: { approval: plain(await owned(id, userId)), continues: !isOpen } };
+        return { status: 200, thread: threadId, json: { approval: plain(await owned(id, userId)), continues: !isOpen } };
       },
     ),
   ];

@@ -12,7 +12,7 @@ import type { LiveTurns } from './live-turns.ts';
 import { type Frame, Outbox } from './outbox.ts';
 import type { QueuedMessages } from './queued-messages.ts';
 import type { RunningElsewhere } from './running-elsewhere.ts';
-import { type ApiTables, DAY_MS } from './tables.ts';
+import { type ApiTables, DAY_MS, markOf } from './tables.ts';
 
 export interface FeedPorts {
   readonly tables: ApiTables;
@@ -57,7 +57,8 @@ const PAGE = 200;
 /** The journal of what changed in the last day, and those who read it. Each process that serves adds to it, and reads what others added. */
 export class Feed {
   readonly #subscribers = new Set<Subscriber>();
-  readonly #name = oncePromised(() => this.#named());
+  /** Of this journal: an id of another database's is unknown. */
+  readonly #name = oncePromised(() => markOf(this.ports.tables, 'feed', () => randomBytes(4).toString('hex')));
   /** The place up to which subscribers were notified. */
   #notified = 0;
   /** What is not in the journal yet. */
@@ -248,20 +249,6 @@ export class Feed {
     const place = Number(digits);
     const row = await this.ports.tables.first((db) => db.selectFrom('rest_api__feed').select(({ fn }) => fn.min('place').as('place')));
     return place <= this.#notified && place >= Number(row?.place ?? 1) - 1 ? place : null;
-  }
-
-  /** Of this journal: an id of another database's is unknown. */
-  async #named(): Promise<string> {
-    const value = randomBytes(4).toString('hex');
-    const { tables } = this.ports;
-    await tables.write((db) => [
-      db
-        .insertInto('rest_api__marks')
-        .values({ name: 'feed', value })
-        .onConflict((each) => each.doNothing()),
-    ]);
-    const row = await tables.first((db) => db.selectFrom('rest_api__marks').select('value').where('name', '=', 'feed'));
-    return row?.value ?? value;
   }
 
   #somebody(signal: AbortSignal): Promise<void> {

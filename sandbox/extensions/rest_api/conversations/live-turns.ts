@@ -155,7 +155,8 @@ export class LiveTurns {
 
   /**
    * Begins a turn, or finds the one of its key. A message waits where the thread is busy, here or in another process, also over a restart; one
-   * that was sent before a question was asked waits until the turn that asked has ended. Rejects `limit_reached` where too many wait.
+   * that was sent before a question was asked, or after it was answered, waits until the turn that asked has ended. Rejects `limit_reached`
+   * where too many wait.
    */
   async start(asked: AskedTurn): Promise<LiveTurn> {
     const { threadId, userId, input } = asked;
@@ -166,7 +167,8 @@ export class LiveTurns {
     const isBusy = state === 'running' || this.#running.isBusy(threadId) || (this.#waiting.isBusy(threadId) && !isAsked);
     if (input === undefined) return this.#begin(asked, isBusy);
     const key = asked.key ?? randomUUID();
-    if (!isBusy) return this.#begin({ ...asked, key }, false);
+    const isAnswered = state === 'awaiting_approval' && !isAsked; // what a person allowed is done first
+    if (!isBusy && !isAnswered) return this.#begin({ ...asked, key }, false);
     await this.queued.keep({ ...asked, key });
     const kept = { threadId, userId, key }; // what it says is read when its time has come
     return this.#same(kept) ?? (isAsked ? this.#beginKept(kept) : this.#wait(kept)); // a message after a question may take its place
@@ -188,10 +190,11 @@ export class LiveTurns {
     return asked;
   }
 
-  /** What waits in a thread that was removed begins no other one of its id. */
-  async forget(threadId: string): Promise<void> {
-    await this.queued.forget(threadId);
-    await Promise.all(this.of(threadId).map(async (turn) => turn.isWaiting && this.#refuse(turn, REMOVED)));
+  /** Of a thread that was removed: what waited there, and is kept no longer, begins no other one of its id. */
+  async refuseForgotten(threadId: string): Promise<void> {
+    const kept = new Set((await this.queued.waiting(threadId)).map(({ key }) => key));
+    const forgotten = this.of(threadId).filter(({ isWaiting, asked: { key = '' } }) => isWaiting && !kept.has(key));
+    await Promise.all(forgotten.map((turn) => this.#refuse(turn, REMOVED)));
   }
 
   /** Those of a thread that have not ended, the one that runs first. */

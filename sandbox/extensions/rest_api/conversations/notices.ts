@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { type ChannelMessage, type Clock, PithError, z } from 'pith';
 import { type ApiRoute, apiRoute } from '../route.ts';
 import type { Feed } from './feed.ts';
-import { type ApiTables, DAY_MS } from './tables.ts';
+import { type ApiTables, DAY_MS, type RemovedThread } from './tables.ts';
 
 const LOCAL = 'local';
 const KEPT_MS = 30 * DAY_MS;
 const MOST = 100;
 /** What waits for an administrator, whoever caused it. */
 const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set(['proposal']);
-const ABOUT = z.strictObject({ kind: z.string(), id: z.string() });
+const ABOUT = z.object({ kind: z.string(), id: z.string() });
+type About = z.infer<typeof ABOUT>;
 
 /** What a person is told outside of turns: kept until they dismiss it, for a page that they have open or open later. */
 export class Notices {
@@ -52,6 +53,19 @@ export class Notices {
     return id;
   }
 
+  /** Nobody is shown any more what was told of this until then. */
+  async settle({ kind, id }: About, until = Infinity): Promise<void> {
+    const about = JSON.stringify({ kind, id });
+    const found = await this.tables.all((db) =>
+      db.selectFrom('rest_api__notices').select(['id', 'user_id', 'at']).where('about', '=', about),
+    );
+    const old = found.filter(({ at }) => Number(at) <= until);
+    if (old.length === 0) return;
+    const ids = old.map((row) => row.id);
+    await this.tables.write((db) => [db.deleteFrom('rest_api__notices').where('id', 'in', ids)]);
+    await this.feed.add(old.map((row) => ({ kind: 'notice', id: row.id, userId: row.user_id })));
+  }
+
   routes(): readonly ApiRoute[] {
     return [
       apiRoute(
@@ -91,6 +105,14 @@ export class Notices {
         },
       ),
     ];
+  }
+
+  /** Those of a conversation that was deleted, as pages are told of them. */
+  async of({ threadId, at }: RemovedThread) {
+    const rows = await this.tables.all((db) =>
+      db.selectFrom('rest_api__notices').select(['id', 'user_id']).where('thread', '=', threadId).where('at', '<=', at),
+    );
+    return rows.map(({ id, user_id: userId }) => ({ kind: 'notice', id, userId }) as const);
   }
 
   async #of(userId: string) {

@@ -67,11 +67,6 @@ export class OwnedThreads {
     await this.tables.write((db) => [db.updateTable('rest_api__begun').set({ title }).where('thread', '=', thread)]);
   }
 
-  /** Of a thread that was removed: its id is unknown from then on. */
-  async forget(thread: string): Promise<void> {
-    await this.tables.write((db) => [db.deleteFrom('rest_api__begun').where('thread', '=', thread)]);
-  }
-
   async #begun(thread: string): Promise<Pick<OwnedThread, 'userId' | 'title'> | null> {
     const since = this.clock.now() - DAY_MS;
     const row = await this.tables.first((db) =>

@@ -1,5 +1,5 @@
 import { KeyedQueue } from '@pith/promises';
-import { PithError, type TurnRequest } from 'pith';
+import { type Clock, PithError, type TurnRequest } from 'pith';
 import type { ApiTables } from './tables.ts';
 
 /** A turn that somebody asks for. */
@@ -28,7 +28,10 @@ export class QueuedMessages {
   readonly #queue = new KeyedQueue();
   readonly #listeners = new Set<Listener>();
 
-  constructor(private readonly tables: ApiTables) {}
+  constructor(
+    private readonly tables: ApiTables,
+    private readonly clock: Pick<Clock, 'now'>,
+  ) {}
 
   /** Whose messages that wait are others than before, until the returned function is called. */
   listen(listener: Listener): () => void {
@@ -112,10 +115,6 @@ export class QueuedMessages {
     this.#changed(kept);
   }
 
-  async forget(threadId: string): Promise<void> {
-    await this.tables.write((db) => [db.deleteFrom('rest_api__queued').where('thread', '=', threadId)]);
-  }
-
   /** What had begun first, then what waits, the oldest first. */
   async all(): Promise<readonly RestoredTurn[]> {
     const rows = await this.tables.all((db) =>
@@ -133,7 +132,7 @@ export class QueuedMessages {
     await this.tables.write((db) => [
       db
         .insertInto('rest_api__queued')
-        .values({ thread, key, user_id, resumes: resume ? 1 : 0, asked: JSON.stringify(asked) })
+        .values({ thread, key, user_id, resumes: resume ? 1 : 0, asked: JSON.stringify(asked), at: this.clock.now() })
         .onConflict((each) => each.doNothing()),
     ]);
   }

@@ -9,7 +9,7 @@ interface Tables {
     readonly id: string;
     readonly user_id: string | null;
   };
-  /** `feed`: names this journal; `seen`, `jobs`: the places of conversations and of jobs up to which it has what changed. */
+  /** `feed`: names this journal; `cursors`: seals them; `seen`, `jobs`: the places of conversations and of jobs up to which it has what changed. */
   rest_api__marks: { readonly name: string; readonly value: string };
   /** Threads that have an id and no message yet. */
   rest_api__begun: { readonly thread: string; readonly user_id: string; readonly at: number; readonly title?: string };
@@ -33,13 +33,20 @@ interface Tables {
     readonly user_id: string;
     /** 1: it has begun or is about to, and goes on before what waits. */
     readonly resumes: number;
+    readonly at: number;
   };
   /** Keys of messages, and of what was said with each. */
-  rest_api__keys: { readonly thread: string; readonly key: string; readonly digest: string };
+  rest_api__keys: { readonly thread: string; readonly key: string; readonly digest: string; readonly at: number };
   /** Of threads whose last turn ended without an answer: how. */
-  rest_api__ends: { readonly thread: string; readonly ended: string };
-  /** Answers to requests with an `Idempotency-Key`. */
-  rest_api__answers: { readonly request: string; readonly digest: string; readonly answer: string; readonly at: number };
+  rest_api__ends: { readonly thread: string; readonly ended: string; readonly at: number };
+  /** Answers to requests with an `Idempotency-Key`; `thread`: the conversation that one tells of. */
+  rest_api__answers: {
+    readonly request: string;
+    readonly digest: string;
+    readonly answer: string;
+    readonly at: number;
+    readonly thread: string | null;
+  };
 }
 
 export type ApiTables = Queries<Tables>;
@@ -68,7 +75,47 @@ const MIGRATIONS: readonly Migration[] = [
   ['ALTER TABLE rest_api__notices ADD COLUMN about text'],
   ["UPDATE rest_api__feed SET id = '' WHERE kind = 'skill'"],
   ["ALTER TABLE rest_api__begun ADD COLUMN title text NOT NULL DEFAULT ''"],
+  [
+    ...['queued', 'keys', 'ends'].map((name) => `ALTER TABLE rest_api__${name} ADD COLUMN at bigint NOT NULL DEFAULT 0`),
+    'ALTER TABLE rest_api__answers ADD COLUMN thread text',
+    'CREATE INDEX rest_api__answers_thread ON rest_api__answers (thread)',
+    'CREATE INDEX rest_api__notices_thread ON rest_api__notices (thread)',
+    'DELETE FROM rest_api__answers',
+  ],
 ];
+
+/** What is kept of conversations. */
+const OF_THREADS = [
+  'rest_api__begun',
+  'rest_api__notices',
+  'rest_api__queued',
+  'rest_api__keys',
+  'rest_api__ends',
+  'rest_api__answers',
+] as const;
+
+/** A conversation that was deleted, and when: what is kept later is of another one of its id. */
+export interface RemovedThread {
+  readonly threadId: string;
+  readonly at: number;
+}
+
+/** A value that is made once, and is the same in every process that serves. */
+export async function markOf(tables: ApiTables, name: string, make: () => string): Promise<string> {
+  const value = make();
+  await tables.write((db) => [
+    db
+      .insertInto('rest_api__marks')
+      .values({ name, value })
+      .onConflict((each) => each.doNothing()),
+  ]);
+  const row = await tables.first((db) => db.selectFrom('rest_api__marks').select('value').where('name', '=', name));
+  return row?.value ?? value;
+}
+
+export async function forgetThread(tables: ApiTables, { threadId, at }: RemovedThread): Promise<void> {
+  await tables.write((db) => OF_THREADS.map((table) => db.deleteFrom(table).where('thread', '=', threadId).where('at', '<=', at)));
+}
 
 /** How long what is kept between requests is kept. */
 export const DAY_MS = 24 * 3_600_000;

@@ -15,6 +15,7 @@ import {
   z,
 } from 'pith';
 import type { HttpUsers, RouteAnswer } from 'pith/http';
+import type { Cursors } from '../cursors.ts';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import { KEY_USED } from '../repeated-requests.ts';
 import { type ApiRequest, type ApiRoute, apiRoute, unknownTurn } from '../route.ts';
@@ -23,11 +24,12 @@ import type { QueuedMessages } from './queued-messages.ts';
 import type { TurnEnds } from './turn-ends.ts';
 import type { OwnedThread, OwnedThreads } from './owned-threads.ts';
 import type { RunningElsewhere } from './running-elsewhere.ts';
+import type { RemovedThread } from './tables.ts';
 import type { UsedKeys } from './used-keys.ts';
 import {
   choiceShape,
   count,
-  cursorOf,
+  cursor as cursorShape,
   flag,
   messageBody,
   openThreadShape,
@@ -49,8 +51,9 @@ export interface ThreadPorts {
   readonly threads: OwnedThreads;
   readonly ends: TurnEnds;
   readonly keys: UsedKeys;
+  readonly cursors: Cursors;
   /** What is kept of a thread that was removed. */
-  forget(threadId: string): Promise<void>;
+  forget(removed: RemovedThread): Promise<void>;
 }
 
 type Messages = Awaited<ReturnType<Conversations['messages']>>;
@@ -61,10 +64,13 @@ const PAGE = 50;
 const MOST = 200;
 
 export function threadRoutes(ports: ThreadPorts): readonly ApiRoute[] {
-  return [...readingRoutes(ports), ...turnRoutes(ports), ...changingRoutes(ports)];
+  return [...readingRoutes(ports), ...turnRoutes(ports), ...changingRoutes(ports)].map((route) => ({
+    ...route,
+    answer: async (request) => ({ thread: request.params['id'] ?? null, ...(await route.answer(request)) }),
+  }));
 }
 
-function readingRoutes({ context, conversations, turns, elsewhere, threads, ends }: ThreadPorts): readonly ApiRoute[] {
+function readingRoutes({ context, conversations, cursors, turns, elsewhere, threads, ends }: ThreadPorts): readonly ApiRoute[] {
   return [
     apiRoute(
       {
@@ -73,19 +79,23 @@ function readingRoutes({ context, conversations, turns, elsewhere, threads, ends
         need: 'user',
         summary: 'List your conversations, newest first',
         query: z.strictObject({
-          cursor: cursorOf(/^\d+ \S+$/u),
+          cursor: cursorShape(),
           text: z.string().optional(),
           limit: count(MOST, PAGE),
           all: flag(),
         }),
         result: threadListShape(),
       },
-      async ({ caller, query: { cursor, text, limit, all } }) => {
+      async (request) => {
+        const { caller, query } = request;
+        const { cursor, text, limit, all } = query;
         if (all && caller.may !== 'admin') throw new PithError('not_allowed', 'only an administrator lists the conversations of all');
         const whose = all ? {} : { userId: caller.userId };
-        const found = await conversations.list({ ...whose, ...given({ text, after: cursor }), limit });
+        const after = cursor === undefined ? undefined : await cursors.placeIn(request, cursor);
+        const found = await conversations.list({ ...whose, ...given({ text, after }), limit });
         elsewhere.report(found.conversations);
-        return { status: 200, json: plain({ threads: found.conversations, cursor: found.cursor }) };
+        const next = found.cursor === null ? null : await cursors.of(request, found.cursor);
+        return { status: 200, json: plain({ threads: found.conversations, cursor: next }) };
       },
     ),
     apiRoute(
@@ -381,7 +391,7 @@ function changingRoutes({ context, turns, threads, forget }: ThreadPorts): reado
         const { id, conversation } = await idle(threads.of(params['id'] as string, caller), turns);
         if (conversation !== null)
           await command(context, 'threads delete', { id }, { userId: caller.userId, signal, options: { yes: true } });
-        await forget(id); // at once: others hear of it later
+        await forget({ threadId: id, at: context.clock.now() }); // at once: others hear of it later
         return { status: 204 };
       },
     ),

@@ -1,4 +1,4 @@
-import type { TurnEvent } from 'pith';
+import type { Clock, TurnEvent } from 'pith';
 import type { ApiTables } from './tables.ts';
 
 type TurnEnd = Extract<TurnEvent, { type: 'turn-end' }>;
@@ -12,20 +12,25 @@ interface UnansweredEnd {
 
 /** Turns that failed, were stopped or reached a limit: of each thread the last one that this API ran. */
 export class TurnEnds {
-  constructor(private readonly tables: ApiTables) {}
+  constructor(
+    private readonly tables: ApiTables,
+    private readonly clock: Pick<Clock, 'now'>,
+  ) {}
 
   /** `turn` ended now: what was kept of its thread is over. */
   async keep(thread: string, turn: string, { reason, error }: TurnEnd): Promise<void> {
     if (reason === 'done' || reason === 'awaiting_approval') {
-      if ((await this.#last(thread)) !== null) await this.forget(thread);
+      if ((await this.#last(thread)) !== null)
+        await this.tables.write((db) => [db.deleteFrom('rest_api__ends').where('thread', '=', thread)]);
       return;
     }
+    const at = this.clock.now();
     const ended = JSON.stringify({ turn, reason, error: error ?? null } satisfies UnansweredEnd);
     await this.tables.write((db) => [
       db
         .insertInto('rest_api__ends')
-        .values({ thread, ended })
-        .onConflict((each) => each.column('thread').doUpdateSet({ ended })),
+        .values({ thread, ended, at })
+        .onConflict((each) => each.column('thread').doUpdateSet({ ended, at })),
     ]);
   }
 
@@ -33,10 +38,6 @@ export class TurnEnds {
   async of(thread: string, turn: string): Promise<UnansweredEnd | null> {
     const last = await this.#last(thread);
     return last?.turn === turn ? last : null;
-  }
-
-  async forget(thread: string): Promise<void> {
-    await this.tables.write((db) => [db.deleteFrom('rest_api__ends').where('thread', '=', thread)]);
   }
 
   async #last(thread: string): Promise<UnansweredEnd | null> {

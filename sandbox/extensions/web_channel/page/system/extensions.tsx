@@ -34,11 +34,10 @@ function List(): VNode {
               <a href={address('system/extensions', id)} onClick={followLink}>
                 {id}
               </a>{' '}
-              <span class="muted">{version}</span>
-              {!shipped && <span class="chip">yours</span>}
+              <span class="muted">{version}</span> {!shipped && <span class="chip">yours</span>}
             </td>
             <td class={state === 'failed' ? 'bad' : ''}>{state}</td>
-            <td>{tier === 'in_process' ? 'in the kernel' : 'in a process'}</td>
+            <td class="nowrap">{tier === 'in_process' ? 'in the kernel' : 'in a process'}</td>
             <td class="muted">{provides.join(', ')}</td>
             <td>
               <button type="button" class="quiet" aria-label={`Reload ${id}`} onClick={() => void reload(id)}>

@@ -28,9 +28,9 @@ export function System(): VNode {
   return (
     <main class="view">
       <h1>System</h1>
-      <nav class="row" aria-label="Parts of the system">
+      <nav class="tabs" aria-label="Parts of the system">
         {PARTS.map(({ path, name }) => (
-          <a key={path} class="button" href={path} onClick={followLink} aria-current={path === shown.path ? 'page' : undefined}>
+          <a key={path} href={path} onClick={followLink} aria-current={path === shown.path ? 'page' : undefined}>
             {name}
           </a>
         ))}
