@@ -1,7 +1,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** What starts processes and waits for them: a file of few lines may take long. */
-const LONG = /\/test\/(?:journeys|reliability)\//;
+/** What starts processes or a browser, and waits for them: a file of few lines may take long. */
+const LONG = /\/test\/(?:journeys|reliability|extensions\/web_channel)\//;
 
 /** Begins with what takes long, so that no worker is alone with it at the end. What it cannot know on a clean clone, the folder tells. */
 export class LongestFirst extends BaseSequencer {

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 import { type ChatBody, type OpenAiServer, startOpenAiServer } from '../../fixtures/openai-server.ts';
-import { runPith } from '../../journeys/pith-process.ts';
+import { pithHere } from '../../journeys/pith-here.ts';
 import { folderWith } from '../../places.ts';
 import type { ScriptedReply } from '../../fixtures/scripted-server.ts';
 import { skillText } from '../skill_registry/skill-sandbox.ts';
@@ -9,7 +9,7 @@ import { skillText } from '../skill_registry/skill-sandbox.ts';
 export interface EvalProject {
   readonly folder: string;
   readonly server: OpenAiServer;
-  pith(...argv: readonly string[]): ReturnType<typeof runPith>;
+  pith(...argv: readonly string[]): ReturnType<typeof pithHere>;
 }
 
 export interface EvalProjectOptions {
@@ -54,5 +54,5 @@ ${settings}`,
     'sandbox/skills/letters/evals/evals.yaml': evals,
     ...files,
   });
-  return { folder, server, pith: (...argv) => runPith([...argv, '--trust'], { cwd: folder, env: { OPENAI_API_KEY: 'sk-test' } }) };
+  return { folder, server, pith: (...argv) => pithHere([...argv, '--trust'], { cwd: folder, env: { OPENAI_API_KEY: 'sk-test' } }) };
 }
