@@ -23,7 +23,7 @@ import {
   resolveLoaded,
   TALK,
 } from './resolve-command.ts';
-import { isSupervised } from './serve/supervised.ts';
+import { isSupervised, portOfLine } from './serve/supervised.ts';
 import { terminalIO, writeError, type Stdio } from './terminal/terminal-io.ts';
 
 export interface CliOptions {
@@ -63,7 +63,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
     }));
     const helps = common.help || commandFirst(words)[0] === HELP;
     const target = once(() => openTarget(named(), io, !helps));
-    const kernel = (serve: Places['serve'] = isSupervised(env) ? { port: null } : null): Promise<Kernel> =>
+    const kernel = (serve: Places['serve'] = isSupervised(env) ? { port: portOfLine(words) } : null): Promise<Kernel> =>
       (opened ??= target().then(async (found) => {
         if (endpointOf(env) !== null) spans = (await import('../compose/index.ts')).exportSpans(env, found.trust);
         return options.openKernel({ ...found, serve });

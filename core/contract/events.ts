@@ -22,10 +22,7 @@ interface DurableTopicMap {
   /** Shown to people through channels. `agents`: the path of agents, root first. */
   'approval.requested': FromPerson & { readonly approvalId: string; readonly tool: string; readonly agents: readonly string[] };
   'approval.answered': { readonly v: 1; readonly approvalId: string; readonly threadId: string; readonly answer: string };
-  /**
-   * A conversation was deleted: whoever keeps something of it from before `at`, or of that moment, deletes that, too. What is kept later is of
-   * another one, which was begun under the same id. Not of those in a store of a program.
-   */
+  /** A conversation was deleted: whoever keeps something of it up to `at` deletes that, too. Not of those in a store of a program. */
   'thread.removed': { readonly v: 1; readonly threadId: string; readonly at: number };
   /** Shown to people through channels; `target`: one of a channel's kinds, a thread, or null for all. `about`: a `task`, `run`, `extension`, … */
   notify: { readonly v: 1; readonly about?: Readonly<Record<'kind' | 'id', string>> } & Readonly<

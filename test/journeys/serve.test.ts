@@ -72,8 +72,8 @@ describe('pith serve', () => {
       .toMatch(/^http: Listening on http:\/\/127\.0\.0\.1:\d+; to call it, make a token: pith tokens new$/mu);
     const [, port = ''] = /127\.0\.0\.1:(\d+)/u.exec(first.out()) ?? [];
     const refused = async (...words: readonly string[]) => {
-      const { code, err } = await within(30_000, serve({}, ...words).ended);
-      expect(code).toBe(1);
+      const { code, out, err } = await within(30_000, serve({}, ...words).ended);
+      expect([code, out]).toEqual([1, '']);
       return err;
     };
     expect(await refused('--port', port)).toMatch(

@@ -94,6 +94,30 @@ it('W1 pith web ends with an error where another program has the port', async ()
   expect(await runPith(['web', '--print'], options)).toMatchObject({ code: 1, out: '', err: why });
 });
 
+it('W1 pith web --port serves there, or opens what serves there; where another program has the port it says that alone', async () => {
+  const [port, elsewhere] = [await freePort(), await freePort()];
+  const { options, opened } = await project();
+  startWeb(['--port', String(port)], options);
+  const first = await until(async () => ADDRESS.exec(await opened())?.[0] ?? false);
+  expect(new URL(first).port).toBe(String(port));
+  expect(await signIn((await runPith(['web', '--print', `--port=${port}`], options)).out)).toMatchObject({ userId: 'local' });
+  startWeb(['--port', String(elsewhere)], options);
+  await until(async () => (await opened()).includes(`http://127.0.0.1:${elsewhere}/#code=`));
+
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const { port: taken } = other.address() as AddressInfo;
+  const why = `pith: port ${taken} of 127.0.0.1 is taken; stop what listens there, or choose another: pith serve --port N\n`;
+  expect(await runPith(['web', '--port', String(taken)], options)).toMatchObject({ code: 1, out: '', err: why });
+  expect(await runPith(['web', '--port', 'none'], options)).toMatchObject({ code: 2, out: '' });
+  expect(await runPith(['web', '--port', '70000'], options)).toMatchObject({
+    code: 2,
+    out: '',
+    err: expect.stringContaining('is not a port'),
+  });
+});
+
 it('W1 pith web restarts its kernel after a crash, and opens no second page', async () => {
   const port = await freePort();
   const { options } = await project(0, port);

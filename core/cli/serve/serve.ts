@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemCure } from '@pith/safe-files';
-import { type Command, type CommandInput, type CommandIO, messageOf, PithError } from '../../contract/index.ts';
+import { type Command, type CommandInput, type CommandIO, messageOf } from '../../contract/index.ts';
 import { type Quarantined, quarantineIn } from '../../declarations/index.ts';
 import { afterCrash, CRASH_WINDOW_MS, LONGEST_WAIT_MS, MOST_CRASHES, NO_CRASHES, type Suspect } from './crash-policy.ts';
 import { ASKED_TO_END, runKernel } from './kernel-process.ts';
-import { isSupervised } from './supervised.ts';
+import { isSupervised, portIn } from './supervised.ts';
 import type { Line } from '../terminal/opened-target.ts';
 
 /** Under a supervisor it is the kernel, else it is the supervisor. */
 export async function serve({ kernel, target, io, signal }: Line, input: CommandInput): Promise<number> {
   const { env } = await target();
-  const port = portIn(input);
+  const port = portIn(input.options);
   const { host } = input.options;
   if (!isSupervised(env)) return supervise(env, io, signal);
   const { serveKernel } = await import('./served-kernel.ts');
@@ -23,8 +23,9 @@ export async function serveAgain({ kernel, target, io, signal }: Line): Promise<
   return serveKernel(kernel, env, io, signal);
 }
 
-/** Runs a command that serves: once it calls `start`, this process supervises, until `signal` ends it. */
+/** Runs a command that serves, where its `--port` says: once it calls `start`, this process supervises, until `signal` ends it. */
 export async function runServing(command: Command, input: CommandInput, { target, io, signal }: Line): Promise<number> {
+  portIn(input.options); // wrong use is said before anything begins
   if (command.runBeforeStart === undefined) return (await command.run(input, io, signal)) ?? 0;
   const { env } = await target();
   let served: number | null = null;
@@ -34,14 +35,6 @@ export async function runServing(command: Command, input: CommandInput, { target
   };
   const code = await command.runBeforeStart(input, io, start, signal);
   return served ?? code ?? 0;
-}
-
-function portIn({ options: { port } }: CommandInput): number | null {
-  if (port === undefined) return null;
-  if (typeof port === 'number' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new PithError('usage', `wrong use of --port: '${String(port)}' is not a port`, {
-    cure: 'use a number from 0 (any free one) to 65535',
-  });
 }
 
 /** Keeps a kernel running until `signal` ends it. Returns the exit code. */

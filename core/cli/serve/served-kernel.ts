@@ -44,14 +44,15 @@ export async function serveKernel(
     io.quiet ? undefined : io.print(printableLine(`${extensionId}: ${text}`)),
   );
   const refused = serviceRefused(kernel);
+
   try {
     const asked = restartAsked(kernel, signal);
     const opened = startWithRoom(kernel, io, signal).catch(async (error: unknown) => {
       await sendToSupervisor({ type: 'not started' });
       throw error;
     });
-    const started = opened.then(() => (signal.aborted ? undefined : announce(kernel, problems, io)));
-    const reason = await Promise.race([asked, refused, started.then(() => asked)]); // a start that never finishes must not keep it from ending
+    const started = opened.then(() => (signal.aborted ? undefined : announce(kernel, problems, io, refused.isSaid)));
+    const reason = await Promise.race([asked, refused.reported, started.then(() => asked)]); // a start that never finishes must not keep it from ending
     if (reason === null) return 0;
     if (reason === REFUSED) {
       await sendToSupervisor({ type: 'not started' });
@@ -85,12 +86,13 @@ function mayRun(kernel: Kernel, id: string): boolean {
   return state === 'active' || state === 'idle';
 }
 
-async function announce(kernel: Kernel, problems: Problems, io: CommandIO): Promise<void> {
+async function announce(kernel: Kernel, problems: Problems, io: CommandIO, isRefused: () => boolean): Promise<void> {
   const quarantined = kernel.host.extensions.list().filter(({ code }) => code === 'quarantined');
   for (const { id, message = '', cure = '' } of quarantined) {
     kernel.host.logger('serve').warn(`${id} was not started`, { message, cure });
   }
   await problems.report();
+  if (isRefused()) return;
   io.json({ type: 'started', sandbox: kernel.trust.sandbox, pid: process.pid, quarantined: quarantined.map(({ id }) => id) });
   if (!io.quiet) io.print(`Serving ${kernel.trust.sandbox}; Ctrl-C ends it`);
 }
@@ -104,19 +106,26 @@ function restartAsked(kernel: Kernel, signal: AbortSignal): Promise<string | nul
 
 const REFUSED = Symbol('refused');
 
-/** Resolves once a service of what ships, which has offered nothing yet, has failed because it cannot. Its failure is printed by then. */
-function serviceRefused({ events, host: { extensions } }: Kernel): Promise<typeof REFUSED> {
+interface ServiceRefused {
+  /** A service of what ships, which has offered nothing yet, has said that it cannot. */
+  readonly isSaid: () => boolean;
+  /** Resolves once it has failed because of that. Its failure is printed by then. */
+  readonly reported: Promise<typeof REFUSED>;
+}
+
+function serviceRefused({ events, host: { extensions } }: Kernel): ServiceRefused {
   const ready = new Set<string>();
   const refused = new Set<string>();
   events.handle('service.ready', ({ extensionId }) => void ready.add(extensionId));
   events.handle('service.refused', ({ extensionId }) => {
     if (!ready.has(extensionId) && !extensions.isForeign(extensionId)) refused.add(extensionId);
   });
-  return new Promise((resolve) =>
+  const reported = new Promise<typeof REFUSED>((resolve) =>
     events.handle('extension.failed', ({ extensionId, phase }) => {
       if (phase === 'background' && refused.has(extensionId)) resolve(REFUSED);
     }),
   );
+  return { isSaid: () => refused.size > 0, reported };
 }
 
 function openTurns(kernel: Kernel): { ended(limitMs: number, signal: AbortSignal): Promise<void> } {

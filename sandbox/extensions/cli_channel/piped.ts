@@ -7,7 +7,7 @@ import type { Opening } from './opening.ts';
 import { SlashCommands } from './slash-commands.ts';
 import type { Terminal } from './terminal.ts';
 import { TurnView } from './turn-view.ts';
-import { endingLine, isTold, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
+import { endingLine, isNotified, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
 
 export interface PipedChat {
   readonly context: ChatContext;
@@ -92,7 +92,7 @@ function viewOf({ io, terminal }: PipedChat, clock: Clock): { show(event: TurnEv
       show(event) {
         const line = eventLine(event);
         if (line !== null) io.json(line);
-        else if (event.type === 'notice' && isTold(event, io.quiet)) io.error(event.message);
+        else if (event.type === 'notice' && isNotified(event, io.quiet)) io.error(event.message);
       },
     };
   }
@@ -173,7 +173,7 @@ class PlainView {
       io.error(`${markOf(event)} ${text} ${time}`.trimEnd());
     }
     if (event.type === 'document' && !io.quiet) io.error(`✓ ${event.label}`);
-    if (event.type === 'notice' && isTold(event, io.quiet) && !this.#shownNotices.has(event.message)) {
+    if (event.type === 'notice' && isNotified(event, io.quiet) && !this.#shownNotices.has(event.message)) {
       this.#shownNotices.add(event.message);
       io.error(event.message);
     }

@@ -55,7 +55,7 @@ export function endingLine(event: TurnEndEvent): string | null {
 }
 
 /** Whether somebody who wants only answers and errors is told this, too: why no answer comes. */
-export function isTold({ code }: Extract<TurnEvent, { type: 'notice' }>, quiet: boolean): boolean {
+export function isNotified({ code }: Extract<TurnEvent, { type: 'notice' }>, quiet: boolean): boolean {
   return !quiet || code === 'thread_busy';
 }
 

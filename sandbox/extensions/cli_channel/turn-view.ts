@@ -3,7 +3,7 @@ import type { Clock, Diagnostic, TurnEvent } from 'pith';
 import { printable, printableLine, wrapLines, withCure } from '@pith/plain-text';
 import { Checklist } from './checklist.ts';
 import { MarkdownStream } from './markdown-stream.ts';
-import { callLine, endingLine, isTold, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
+import { callLine, endingLine, isNotified, questionLine, markOf, stepLine, type StepTimes } from './step-line.ts';
 import { directSurface, type Surface, widthOf, type Terminal } from './terminal.ts';
 import { clipPainted } from '@pith/line-editor';
 
@@ -81,7 +81,7 @@ export class TurnView {
         this.#next();
         return;
       case 'notice':
-        if (isTold(event, quiet) && !this.#shownNotices.has(event.code + event.message))
+        if (isNotified(event, quiet) && !this.#shownNotices.has(event.code + event.message))
           this.#line(this.#colour.dim(printable(this.#hint(event.message))));
         this.#shownNotices.add(event.code + event.message);
         return;

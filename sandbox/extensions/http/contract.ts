@@ -135,10 +135,10 @@ export interface HttpUsers {
   /** One of them; without an id the first. Rejects `agent_unknown`, also for one that only others reach. */
   agent(id: string | undefined, role: Role): Promise<AgentSpec>;
   /**
-   * A one-time address that opens the page as `local`, valid for five minutes: `http://127.0.0.1:7484/#code=…`. Rejects `not_listening`, or
-   * `port_taken` where something else has the port.
+   * A one-time address that opens the page as `local`, valid for five minutes: `http://127.0.0.1:7484/#code=…`. `port`: only of a server there;
+   * absent or 0: of any. Rejects `not_listening`, or `port_taken` where something else has the port (absent: that of the settings).
    */
-  signInAddress(): Promise<string>;
+  signInAddress(port?: number): Promise<string>;
   /** Oldest first. */
   tokens(): Promise<readonly TokenInfo[]>;
   /** The only time that the token is given. Rejects `token_invalid`. */

@@ -219,7 +219,7 @@ function checkedAnswer({ status, headers: given = {}, json, body }: RouteAnswer)
 
 function cannotListen(host: string, port: number, error: Error): Error {
   const code = codeOf(error, '');
-  if (code === 'EADDRINUSE') return portTaken(host, port);
+  if (code === 'EADDRINUSE') return portTaken({ host, port });
   const cure = {
     EACCES: 'choose a port from 1024 on: pith serve --port N',
     EADDRNOTAVAIL: `this machine has no address ${host}; choose another: pith serve --host ADDRESS`,
@@ -229,7 +229,7 @@ function cannotListen(host: string, port: number, error: Error): Error {
   return new PithError('not_listening', `cannot listen on ${host}, port ${port}: ${code}`, { cure, cause: error });
 }
 
-export function portTaken(host: string, port: number): PithError {
+export function portTaken({ host, port }: Pick<Config, 'host' | 'port'>): PithError {
   return new PithError('port_taken', `port ${port} of ${host} is taken`, {
     cure: 'stop what listens there, or choose another: pith serve --port N',
   });

@@ -18,11 +18,12 @@ export default class Http implements ServiceProvider, CommandProvider {
   readonly #users: HttpUsers = {
     agents: async (role) => (await this.#agents()).agents(role),
     agent: async (id, role) => (await this.#agents()).agent(id, role),
-    signInAddress: async () => {
-      const { listeningAddress, refuseTakenPort } = await import('./server.ts');
-      const address = await listeningAddress(this.context);
+    signInAddress: async (port) => {
+      const { isPortTaken, listeningAddress, portTaken } = await import('./server.ts');
+      const address = await listeningAddress(this.context, port);
       if (address === null) {
-        await refuseTakenPort(this.context);
+        const place = this.#listens({ port });
+        if (await isPortTaken(place)) throw portTaken(place);
         throw new PithError('not_listening', 'nothing listens for this sandbox', { cure: 'start it: pith serve' });
       }
       return `${address}/#code=${await (await this.#tokens()).makeCode()}`;
@@ -39,6 +40,26 @@ export default class Http implements ServiceProvider, CommandProvider {
   async getCommands(): Promise<readonly Command[]> {
     const { tokenCommands } = await import('./commands.ts');
     return tokenCommands(this.#users, this.context.clock);
+  }
+
+  /** Says that it cannot listen before anybody says that it serves; `runBackground` fails then, and says why. */
+  async start(): Promise<void> {
+    const { serve } = this.context.use(Places);
+    if (serve === null) return;
+    const { isPortTaken } = await import('./server.ts');
+    if (await isPortTaken(this.#listens(serve))) this.context.events.publish('service.refused', { extensionId: this.context.id });
+  }
+
+  /** Where it does, with what a command line says. */
+  #listens({
+    host,
+    port,
+  }: {
+    readonly host?: string | undefined;
+    readonly port?: number | null | undefined;
+  }): Pick<Config, 'host' | 'port'> {
+    const { config } = this.context;
+    return { host: host ?? config.host, port: port ?? config.port };
   }
 
   async runBackground(signal: AbortSignal): Promise<void> {

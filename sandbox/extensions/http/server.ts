@@ -6,7 +6,9 @@ import { type ExtensionContext, Places, PithError } from 'pith';
 import type { Config } from './config.ts';
 import { RouteProvider } from './contract.ts';
 import { MinuteLimit } from './limits.ts';
-import { Listener, portTaken } from './listener.ts';
+import { Listener } from './listener.ts';
+
+export { portTaken } from './listener.ts';
 import { ownRoutes } from './own-routes.ts';
 import { Requests } from './requests.ts';
 import { RouteTable } from './routing.ts';
@@ -80,10 +82,11 @@ async function listen(context: Context, tokens: Tokens, signal: AbortSignal): Pr
   }
 }
 
-/** The address of a server that listens now for this sandbox, whichever process it is; null: none does. */
-export async function listeningAddress({ kv }: Pick<Context, 'kv'>): Promise<string | null> {
+/** The address of a server that listens now for this sandbox, whichever process it is; null: none does. `wanted`: at this port; 0: at any. */
+export async function listeningAddress({ kv }: Pick<Context, 'kv'>, wanted = 0): Promise<string | null> {
   for (const key of await kv.keys(LISTENING)) {
     const address = await kv.get(key);
+    if (wanted !== 0 && typeof address === 'string' && new URL(address).port !== String(wanted)) continue;
     if (typeof address === 'string' && (await isInstance(address, key.slice(LISTENING.length)))) return address;
     await kv.delete(key);
   }
@@ -100,10 +103,9 @@ async function isInstance(address: string, instance: string): Promise<boolean> {
   }
 }
 
-/** Rejects `port_taken` where something listens at the port of the settings. */
-export async function refuseTakenPort({ config: { host, port } }: Pick<Context, 'config'>): Promise<void> {
-  if (port === 0) return; // any free one
-  if (await isListening(addressOf(host, port))) throw portTaken(host, port);
+/** Whether something listens there. */
+export async function isPortTaken({ host, port }: Pick<Config, 'host' | 'port'>): Promise<boolean> {
+  return port !== 0 && isListening(addressOf(host, port)); // 0: any free one
 }
 
 /** How a browser on this machine reaches it. */

@@ -33,7 +33,8 @@ export class Api {
   readonly #tables: ApiTables;
   readonly #uploads: Uploads;
 
-  constructor(context: ExtensionContext) {
+  /** `ending`: aborts before open requests are waited for, at the end of all. */
+  constructor(context: ExtensionContext, ending: AbortSignal) {
     const conversations = context.use(Conversations);
     const tables = (this.#tables = apiTables(context.database));
     const ends = new TurnEnds(tables, context.clock);
@@ -46,7 +47,7 @@ export class Api {
     const cursors = new Cursors(tables);
     const administrators = async () => (await users.tokens()).filter(({ may }) => may === 'admin').map(({ userId }) => userId);
     this.#notices = new Notices(tables, context.clock, this.#feed, administrators);
-    const commands = (this.#commands = new CommandRoutes(context, users, cursors));
+    const commands = (this.#commands = new CommandRoutes(context, { users, cursors, ending }));
     this.#repeated = new RepeatedRequests(tables, context.clock, (route) => commands.isShownOnce(route));
     const keys = new UsedKeys(tables, context.clock);
     const forget = (removed: RemovedThread): Promise<void> => this.forget(removed);

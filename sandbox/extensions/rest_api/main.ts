@@ -5,9 +5,11 @@ import { RouteProvider } from 'pith/http';
 /** What a page or a program does over HTTP below `/api`. */
 export default class RestApi implements ServiceProvider, ChannelProvider {
   readonly kinds = ['web'];
+  /** Aborts when this version is about to be replaced or stopped, while its open requests are still waited for. */
+  readonly #ending = new AbortController();
   readonly #api = oncePromised(async () => {
     const { Api } = await import('./api.ts');
-    return new Api(this.context);
+    return new Api(this.context, this.#ending.signal);
   });
 
   constructor(private readonly context: ExtensionContext) {
@@ -33,6 +35,7 @@ export default class RestApi implements ServiceProvider, ChannelProvider {
 
   /** Keeps what changes for those who watch. */
   async runBackground(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#ending.abort(), { once: true });
     if (this.context.use(Places).serve !== null) await (await this.#api()).run(signal);
   }
 }

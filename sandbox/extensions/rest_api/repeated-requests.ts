@@ -23,7 +23,7 @@ export class RepeatedRequests {
     const { route, path, body, bytes, headers, caller } = request;
     const key = headers['idempotency-key'];
     // A turn has its key in its thread, and is watched again.
-    if (key === undefined || route.startsWith('GET ') || route.endsWith('/messages')) return told(await act(request)).answer;
+    if (key === undefined || route.startsWith('GET ') || route.endsWith('/messages')) return split(await act(request)).answer;
     const name = sha256(`${caller.userId}\0${key}`);
     const digest = sha256(canonicalJson([route, path, body ?? null, sha256(bytes)]));
     return this.#queue.run(name, async () => {
@@ -32,7 +32,7 @@ export class RepeatedRequests {
         db.selectFrom('rest_api__answers').select(['digest', 'answer']).where('request', '=', name).where('at', '>=', since),
       );
       if (known !== null) return known.digest === digest ? (JSON.parse(known.answer) as RouteAnswer) : KEY_USED;
-      const { answer, thread } = told(await act(request));
+      const { answer, thread } = split(await act(request));
       if (answer.status >= 400 || answer.body !== undefined) return answer;
       const kept = JSON.stringify(this.isShownOnce(route) ? SHOWN_BEFORE : answer);
       const row = { request: name, digest, answer: kept, at: this.clock.now(), thread };
@@ -48,7 +48,7 @@ export class RepeatedRequests {
   }
 }
 
-function told({ thread = null, ...answer }: ApiAnswer): { readonly answer: RouteAnswer; readonly thread: string | null } {
+function split({ thread = null, ...answer }: ApiAnswer): { readonly answer: RouteAnswer; readonly thread: string | null } {
   return { answer, thread };
 }
 

@@ -20,6 +20,8 @@ export interface DescribedRoute extends Route {
   readonly isTagged?: boolean;
   /** It shows something and asks, answered with 409, before it acts. */
   readonly asks?: boolean;
+  /** Where what it changes is this interface itself it answers 202 before that is done. */
+  readonly isPending?: boolean;
 }
 
 export interface ApiAnswer extends RouteAnswer {

@@ -49,7 +49,7 @@ export function notOffered(skill: Skill): PithError {
 
 /** What a person does about its state. */
 export function cureOf({ state }: Pick<Skill, 'state'>): string | undefined {
-  return state === 'offered' || state === 'shadowed' ? undefined : CURES[state];
+  return state === 'offered' ? undefined : CURES[state];
 }
 
 const CURES = {
@@ -57,4 +57,5 @@ const CURES = {
   disabled: "its reason above says which line of 'skills' in pith.yaml keeps it off",
   untrusted: TRUST_CURE,
   invalid: 'correct its SKILL.md; see: pith skills validate',
+  shadowed: 'remove the other one, or name this one with its source, as SOURCE/ID',
 } as const;

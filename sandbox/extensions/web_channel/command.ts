@@ -13,9 +13,9 @@ export interface WebPorts {
 /** `pith web`: opens the page; where nothing listens, it serves until Ctrl-C. */
 export function webCommand({ users, clock }: WebPorts): Command {
   /** A new one-time address; null: there is none for one of these reasons. */
-  const address = async (...reasons: readonly string[]): Promise<string | null> => {
+  const address = async ({ options: { port } }: CommandInput, ...reasons: readonly string[]): Promise<string | null> => {
     try {
-      return await users().signInAddress();
+      return await users().signInAddress(port as number | undefined);
     } catch (error) {
       if (!reasons.includes(codeOf(error, ''))) throw error;
       return null;
@@ -30,14 +30,14 @@ export function webCommand({ users, clock }: WebPorts): Command {
     );
   };
   const runBeforeStart: NonNullable<Command['runBeforeStart']> = async (input, io, start, signal) => {
-    const at = await address('not_listening');
+    const at = await address(input, 'not_listening');
     if (at !== null) return show(at, input, io);
     if (input.options['print'] === true && !io.wantsJson && !io.quiet) return void (await start()); // what serves prints its address, and how it ends
     const ended = new AbortController();
     const over = AbortSignal.any([signal, ended.signal]);
     const showOnceServed = async (): Promise<void> => {
       while (!over.aborted) {
-        const now = await address('not_listening', 'port_taken'); // its own server has the port a moment before it says so
+        const now = await address(input, 'not_listening', 'port_taken'); // its own server has the port a moment before it says so
         if (now !== null) return show(now, input, io);
         await clock.sleep(ASK_MS, over).catch(() => undefined); // it ends
       }
@@ -58,9 +58,14 @@ export function webCommand({ users, clock }: WebPorts): Command {
     slash: false,
     description: 'Open the page in a browser, signed in; where nothing listens, serve it until Ctrl-C',
     options: [
+      {
+        name: 'port',
+        type: 'number',
+        description: 'Of the server: open the one there, or begin one there (default: extensions.http.port)',
+      },
       { name: 'print', type: 'boolean', description: 'Print the address, which works once and for five minutes, and open nothing' },
     ],
-    run: async (input, io) => show(await users().signInAddress(), input, io),
+    run: async (input, io) => show(await users().signInAddress(input.options['port'] as number | undefined), input, io),
     runBeforeStart,
   };
 }

@@ -137,6 +137,38 @@ describe('documents of an extension', () => {
     expect(content).not.toContain('topsecretvalue');
   });
 
+  it('W11 no conversation keeps one, neither in a message nor in the title that a request gives it', async () => {
+    test = await kernelOf({
+      only: [],
+      model: scriptedModel([{ text: 'ok' }]),
+      env: { MY_API_KEY: 'topsecretvalue' },
+      files: {
+        'agents/main/manifest.yaml': main(''),
+        'pith.yaml': 'default_agent: main\n',
+        'extensions/docs/manifest.yaml': 'id: docs\nentrypoint: main.ts\nprovides: [context]\nsecrets: [MY_API_KEY]\n',
+        'extensions/docs/main.ts': giving('[]'),
+      },
+    });
+    const asked = {
+      agent: 'main',
+      threadId: 't',
+      userId: 'ann',
+      channelId: 'cli',
+      input: 'use topsecretvalue',
+      title: 'Of topsecretvalue',
+    };
+    for await (const _ of test.kernel.agents.run(asked));
+    const title = (await test.kernel.conversations?.find('t'))?.title;
+    const [message] = (await test.kernel.conversations?.messages('t')) ?? [];
+    for (const [kept, begins] of [
+      [title, 'Of '],
+      [message?.text, 'use '],
+    ] as const) {
+      expect(kept?.startsWith(begins)).toBe(true);
+      expect(kept).not.toContain('topsecretvalue');
+    }
+  });
+
   it('in another shape are a failure of the extension', async () => {
     const model = scriptedModel([{ text: 'ok' }]);
     test = await kernelOf({

@@ -4,6 +4,7 @@ import os from 'node:os';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { JsonValue } from 'pith';
 import { fakeClock, type TestKernelOptions } from 'pith/testing';
+import { configSchema } from '../../../sandbox/extensions/http/config.ts';
 import { collectSpans } from '../../span-collector.ts';
 import { passing, until } from '../../waiting.ts';
 import { routes, routesOf } from './routes-of.ts';
@@ -32,8 +33,9 @@ describe('the listener of pith serve', () => {
     expect([traced.text, (await request('/echo')).text]).toEqual([traceId, 'none']);
   });
 
-  it('listens to this machine only, and ends with the kernel', async () => {
+  it('W1 listens to this machine only, and ends with the kernel', async () => {
     const own = [globalThis.Request, globalThis.Response];
+    expect(configSchema().parse({})).toMatchObject({ host: '127.0.0.1', port: 7484 }); // without settings
     const { pith, request, ready, port } = await served();
     await port();
     expect(ready()).toMatch(/^Listening on http:\/\/127\.0\.0\.1:\d+; to call it, make a token: pith tokens new$/u);

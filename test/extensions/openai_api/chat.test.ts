@@ -1,3 +1,4 @@
+import { request } from 'node:http';
 import type {
   ChatCompletionChunk,
   ChatCompletionCreateParamsStreaming,
@@ -331,6 +332,31 @@ describe('W20 chat completions', () => {
     await openai.models.list();
     await expect(openai.models.list()).rejects.toMatchObject({ status: 429, type: 'rate_limit_error', code: 'limit_reached', param: null });
   });
+
+  it.each(['GET /v1/models', 'POST /v1/chat/completions', 'POST /v1/responses'])(
+    'W3 W20 %s with a header sent twice is refused in that shape',
+    async (route) => {
+      const served = await servedAgents([]);
+      const [method, path] = route.split(' ');
+      const [port, token] = [await served.port(), await served.token()];
+      const headers = ['Host', `127.0.0.1:${port}`, 'Authorization', `Bearer ${token}`, 'Authorization', 'Bearer other'];
+      const { status, text } = await new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+        const asked = request({ host: '127.0.0.1', port, method, path, headers, agent: false }, async (answer) => {
+          const parts: string[] = [];
+          for await (const part of answer.setEncoding('utf8')) parts.push(String(part));
+          resolve({ status: answer.statusCode, text: parts.join('') });
+        });
+        asked.on('error', reject).end();
+      });
+      const error = {
+        message: "the header 'authorization' was sent twice",
+        type: 'invalid_request_error',
+        param: null,
+        code: 'headers_invalid',
+      };
+      expect([status, JSON.parse(text)]).toEqual([400, { error }]);
+    },
+  );
 
   it('W3 W20 the log has the reason of a failure that the client is not told, of a stream too', async () => {
     const served = await servedAgents([

@@ -378,6 +378,11 @@ describe('routes that commands answer', () => {
     expect(named('/api/saved/{skill}', 'patch')).toEqual(['skill', 'Idempotency-Key', 'If-Match']);
     expect([named('/api/events', 'get'), named('/api/tasks', 'post')]).toEqual([['Last-Event-ID'], ['Idempotency-Key']]);
     expect(of('/api/saved/{skill}', 'get').responses['200']?.headers).toMatchObject({ ETag: {} });
+    const changes = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).flatMap((method) => (method === 'get' ? [] : [[path, method] as const])),
+    );
+    expect(changes.filter(([path, method]) => !named(path, method).includes('Idempotency-Key'))).toEqual([]);
+    expect(changes.length).toBeGreaterThan(50);
     expect([paths['/api/saved/{skill}']?.['delete']?.requestBody, paths['/api/tasks']?.['post']?.requestBody]).toMatchObject([
       { required: false },
       { required: true },

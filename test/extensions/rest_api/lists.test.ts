@@ -122,6 +122,26 @@ describe('lists over HTTP', () => {
     });
   });
 
+  it('W12 of each skill that is not offered, whatever its state, there is the reason and the cure', async () => {
+    const files = {
+      ...FILES,
+      'skills/broken/SKILL.md': '---\nname: broken\n---\n',
+      'skills/brainstorming/SKILL.md': skill('brainstorming'), // in place of the one that ships
+      '.staging/skills/drafted/SKILL.md': skill('drafted'),
+    };
+    const api = await apiKernel([], { only: ONLY, files });
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    await api.pith.write('../.claude/skills/far/SKILL.md', skill('far'));
+    await api.pith.command('skills untrust .claude/skills');
+    const { skills } = (await api.request('/api/skills?all=true&limit=200', { token })).json as unknown as {
+      readonly skills: readonly Row[];
+    };
+    const others = skills.filter(({ state }) => state !== 'offered');
+    expect(new Set(others.map(({ state }) => state))).toEqual(new Set(['disabled', 'draft', 'invalid', 'shadowed', 'untrusted']));
+    const wrong = others.filter(({ reason, cure }) => typeof reason !== 'string' || typeof cure !== 'object' || cure === null);
+    expect(wrong.map(({ id, state, reason, cure }) => [id, state, reason, cure])).toEqual([]);
+  });
+
   it('W5 W21 a page goes on behind no task or job of somebody else, and says nothing of it', async () => {
     const api = await withLists(1);
     const [ann, bob] = [await api.token({ userId: 'ann', may: 'approve' }), await api.token({ userId: 'bob', may: 'approve' })];

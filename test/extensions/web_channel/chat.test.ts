@@ -23,6 +23,11 @@ new PerformanceObserver((list) => list.getEntries().filter((each) => !each.hadRe
   .forEach((each) => window.shifted.push(...each.sources.filter(({ previousRect: a, currentRect: b }) => a.x !== b.x || a.y !== b.y).map(said)))).observe({ type: 'layout-shift' });`;
 const SHIFTED = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(window.shifted))))';
 
+/** What the browser tells is kept; nobody looks at the page any more. */
+const TELLS = `window.told = [];
+  window.Notification = class { static requestPermission = async () => 'granted'; constructor(text) { told.push(text); } addEventListener() {} };`;
+const HIDES = `Object.defineProperty(document, 'visibilityState', { value: 'hidden' }); document.dispatchEvent(new Event('visibilitychange'));`;
+
 describePage('the chat', () => {
   it('W10 W11 of 5,000 messages only those near what is seen are drawn, from the last one to the first', async () => {
     const { api, page, faults } = await openPage({ script: [{ text: 'The last answer.' }] });
@@ -124,16 +129,19 @@ describePage('the chat', () => {
         { text: 'First.', usage: used },
         { text: 'Second.', usage: used },
       ],
-      files: { 'agents/other/manifest.yaml': 'id: other\nname: The other\nagent: {}\n' },
+      files: {
+        'agents/other/manifest.yaml': 'id: other\nname: The other\nagent: {}\n',
+        'pith.yaml': 'default_agent: helper\nprices: { scripted/scripted: { input: 10, output: 100 } }\n',
+      },
     });
     await say(page, 'One');
     await page.getByText('1.2k tokens · ').waitFor();
-    await page.getByText(/helper · .* · used 1.2k tokens/u).waitFor();
+    await page.getByText(/helper · .* · used 1\.2k tokens \$0\.015$/u).waitFor();
     await page.getByRole('combobox', { name: 'Agent' }).selectOption('other');
     await page.getByRole('combobox', { name: 'Model' }).focus();
     await page.getByRole('combobox', { name: 'Model' }).selectOption('fast');
     await say(page, 'Two');
-    await page.getByText(/other · .* · used 2.5k tokens/u).waitFor();
+    await page.getByText(/other · .* · used 2\.5k tokens \$0\.031$/u).waitFor();
     expect(await page.getByRole('combobox', { name: 'Model' }).inputValue()).toBe('fast');
     expect(await violations(page)).toEqual([]);
     await page.reload();
@@ -407,9 +415,7 @@ describePage('the chat', () => {
         { error: new PithError('model_failed', 'the model is away') },
       ],
     });
-    await page.evaluate(`window.told = [];
-      window.Notification = class { static requestPermission = async () => 'granted'; constructor(text) { told.push(text); } addEventListener() {} };
-      Object.defineProperty(document, 'visibilityState', { value: 'hidden' });`);
+    await page.evaluate(`${TELLS}${HIDES}`);
     await page.getByRole('button', { name: 'Notify me' }).click();
     const told = () => page.evaluate<readonly string[]>('window.told');
     const question = page.getByRole('region', { name: 'A question to you' });
@@ -452,6 +458,27 @@ describePage('the chat', () => {
     await page.evaluate('fetch("/health")'); // what was answered before is handled
     expect(await page.title()).toBe('Pith');
     expect(await told()).toEqual(['Pith asks you something', 'Pith has answered', 'Pith could not answer']);
+    expect(faults).toEqual([]);
+  });
+
+  it('W17 a hidden tab tells nothing while another one is looked at', async () => {
+    const { page, faults } = await openPage({ script: ['First.', 'Second.', 'Third.'].map((text) => ({ text })) });
+    await say(page, 'One');
+    await page.getByText('First.').waitFor();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await page.evaluate(TELLS);
+    await page.getByRole('button', { name: 'Notify me' }).click();
+    await page.evaluate(HIDES);
+    const told = () => page.evaluate<readonly string[]>('navigator.locks.query().then(() => window.told)');
+    await say(other, 'Two');
+    await page.getByText('Second.').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+    expect(await told()).toEqual([]);
+    await other.evaluate(HIDES);
+    await say(other, 'Three');
+    await until(async () => (await told()).length > 0);
+    expect(await told()).toEqual(['Pith has answered']);
     expect(faults).toEqual([]);
   });
 

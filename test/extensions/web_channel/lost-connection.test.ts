@@ -90,6 +90,25 @@ describePage('a lost connection', () => {
     expect(await answersIn(page)).toHaveLength(2);
   });
 
+  it('W16 is opened again at once when somebody looks at the page, long before 45 s of silence are over', async () => {
+    const wired = await wiredPage([{ text: 'Said meanwhile.' }]);
+    const { page, die } = wired;
+    die();
+    await sayElsewhere(wired, 'Anybody?');
+    await page.clock.runFor(20_000);
+    const probes = await page.evaluate<number>(`(() => {
+      const { fetch } = window;
+      let asked = 0;
+      window.fetch = (path, init) => { if (path === '/health') asked += 1; return fetch(path, init); };
+      document.dispatchEvent(new Event('visibilitychange'));
+      window.fetch = fetch;
+      return asked;
+    })()`);
+    expect(probes).toBeGreaterThan(0); // whether the connections of the browser are dead
+    await page.getByText('Said meanwhile.').waitFor();
+    expect(await answersIn(page)).toHaveLength(2);
+  });
+
   it('W16 what the server tells by reset is that all may have changed: the page loads it again', async () => {
     const { api, page } = await openPage({ script: [{ text: 'Good day.' }, { text: 'Said meanwhile.' }] });
     await say(page, 'Hello');

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@pith/promises';
 import type { Page } from 'playwright-core';
@@ -6,6 +6,7 @@ import { expect, it } from 'vitest';
 import { describePage, openPage, say } from './browser.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../docs/images', import.meta.url));
+const GUIDE = fileURLToPath(new URL('../../../docs/web-page.md', import.meta.url));
 /** Set by `npm run screenshots`: the pictures are written. */
 const WRITES = process.env['PITH_SCREENSHOTS'] === '1';
 const MOST_BYTES = 120_000;
@@ -121,7 +122,7 @@ async function picture(page: Page, name: string, height = 800): Promise<void> {
   const bytes = await page.screenshot({ animations: 'disabled', caret: 'hide', clip: { x: 0, y: 0, width: 1100, height } });
   expect(bytes.length).toBeLessThan(MOST_BYTES);
   if (WRITES) writeFileSync(file, bytes);
-  expect(existsSync(file)).toBe(true);
+  expect([existsSync(file), readFileSync(GUIDE, 'utf8').includes(`(images/${name}.png)`)]).toEqual([true, true]);
 }
 
 describePage('pictures of the page', () => {

@@ -76,6 +76,12 @@ describePage('system', () => {
     const row = page.getByRole('row', { name: /^broken/u });
     expect(await row.getByRole('cell').allTextContents()).toEqual([expect.any(String), 'saved_skills', '', '', '']);
     expect(await page.getByRole('row', { name: /^rest_api/u }).textContent()).toContain('http (http.routes)');
+    const TONES = { active: 'good', failed: 'bad', blocked: 'warn' } as const;
+    const shown = await nodes.evaluateAll((all) =>
+      all.map((node) => [node.querySelector('.state')?.textContent ?? '', node.getAttribute('class')]),
+    );
+    expect(shown.map(([, look]) => look)).toEqual(shown.map(([state]) => `node ${TONES[state as keyof typeof TONES] ?? 'muted'}`));
+    expect(shown.map(([state]) => state)).toEqual(expect.arrayContaining(['active', 'failed']));
     expect(await violations(page)).toEqual([]);
     await graph.getByRole('link', { name: /^broken/u }).press('Enter');
     await page.getByRole('heading', { name: 'broken' }).waitFor();

@@ -1,7 +1,7 @@
 import { fieldProblems } from '@pith/checked-yaml';
 import { type Command, CommandProvider, type ExtensionContext, type JsonValue, messageOf, PithError, Places, type Remote, z } from 'pith';
 import { hiddenFolders } from '@pith/plain-text';
-import { KeyedQueue } from '@pith/promises';
+import { KeyedQueue, untilAborted } from '@pith/promises';
 import type { Caller, HttpUsers, Route, RouteAnswer } from 'pith/http';
 import type { Cursors } from '../cursors.ts';
 import { preconditionFailed, tagOf } from '../entity-tags.ts';
@@ -15,6 +15,13 @@ import { COMMAND_ROUTES, type CommandRoute } from './table.ts';
 type Values = Readonly<Record<string, unknown>>;
 type Ports = Pick<ExtensionContext, 'find' | 'use' | 'logger'>;
 
+interface ApiParts {
+  readonly users: Remote<HttpUsers>;
+  readonly cursors: Cursors;
+  /** Aborts when this extension is about to be replaced. */
+  readonly ending: AbortSignal;
+}
+
 /** What a person can type, a program can ask: routes that are answered by the commands of the kernel and of extensions. No answer has a path of this machine. */
 export class CommandRoutes {
   /** Of what they change: between the check of a tag and its change comes no other. */
@@ -22,8 +29,7 @@ export class CommandRoutes {
 
   constructor(
     private readonly ports: Ports,
-    private readonly users: Remote<HttpUsers>,
-    private readonly cursors: Cursors,
+    private readonly api: ApiParts,
   ) {}
 
   /** All of them. What a request may say is checked when it comes, so that a start loads no command. */
@@ -71,30 +77,42 @@ export class CommandRoutes {
     const { confirm = [] } = values as { readonly confirm?: readonly string[] };
     const by = { userId: caller.userId, asAdmin: caller.may === 'admin' };
     const asked = { by, workingDirectory: places.sandbox, confirmed: route.asks === true ? confirm : null };
-    const page = route.list === undefined ? null : await askedPage(route.list, { ...request, query: values }, this.cursors);
+    const page = route.list === undefined ? null : await askedPage(route.list, { ...request, query: values }, this.api.cursors);
     const input = commandInput(command, route, { params, values: { ...values, ...page?.options } });
-    const outcome = await runCommand(command, input, asked, signal);
+    const running = runCommand(command, input, asked, signal);
+    const outcome = route.mayReplace === true ? await this.#orEnding(running) : await running;
+    if (outcome === null) return { status: 202, json: { ok: true, pending: true } };
     const shown = answerOf(route, hiddenFolders(places)(outcome));
     const found = route.findings === true && shown.json !== undefined ? { ...shown, json: withCures(shown.json) } : shown;
-    const hidden = page === null ? found : { ...found, json: await page.of(found.json, (place) => this.cursors.of(request, place)) };
+    const hidden = page === null ? found : { ...found, json: await page.of(found.json, (place) => this.api.cursors.of(request, place)) };
     const answer = route.written === undefined ? hidden : withWritten(hidden, answerOf(route, outcome), route.written);
     if (route.command === 'agents list') return { ...answer, json: await this.#reachable(answer.json, caller) };
     const isWhole = Object.keys(given).length === 0;
     return TAGGED.has(route) && isWhole ? { ...answer, headers: { etag: tagOf(taggedIn(route, answer.json)) } } : answer;
   }
 
+  /** null: the command replaces this extension, which waits for its open requests, so that none may wait for the command. */
+  #orEnding(running: Promise<CommandOutcome>): Promise<CommandOutcome | null> {
+    const { ending } = this.api;
+    return untilAborted(running, ending).catch((error: unknown) => {
+      if (!ending.aborted) throw error;
+      running.catch((late: unknown) => this.ports.logger.warn('a command failed after it was answered', { reason: messageOf(late) }));
+      return null;
+    });
+  }
+
   /** An agent that the caller does not reach is unknown. */
   async #withAgent(values: Values, { ofAgent }: CommandRoute, { role }: Caller): Promise<Values> {
     const { agent } = values;
     if (typeof agent !== 'string' && ofAgent !== true) return values;
-    return { ...values, agent: (await this.users.agent(agent as string | undefined, role)).id };
+    return { ...values, agent: (await this.api.users.agent(agent as string | undefined, role)).id };
   }
 
   /** Of listed agents those that the caller reaches, with the caller's own default one. */
   async #reachable(listed: JsonValue | undefined, { role }: Caller): Promise<JsonValue> {
     const rows = (listed ?? []) as readonly { readonly [key: string]: JsonValue }[];
     if (role === 'admin') return [...rows];
-    const ids = (await this.users.agents(role)).map(({ id }) => id);
+    const ids = (await this.api.users.agents(role)).map(({ id }) => id);
     return rows.filter(({ id }) => ids.includes(String(id))).map((row) => ({ ...row, default: row['id'] === ids[0] }));
   }
 
@@ -119,8 +137,14 @@ export class CommandRoutes {
 
 const nameOf = ({ method, path }: CommandRoute): string => `${method} ${path}`;
 
-function stated({ method, path, need, list }: CommandRoute): Pick<Route, 'method' | 'path' | 'need' | 'result'> {
-  return { method, path, need, ...(list === undefined ? {} : { result: pageResult(list) }) };
+function stated({
+  method,
+  path,
+  need,
+  list,
+  mayReplace,
+}: CommandRoute): Pick<DescribedRoute, 'method' | 'path' | 'need' | 'result' | 'isPending'> {
+  return { method, path, need, isPending: mayReplace === true, ...(list === undefined ? {} : { result: pageResult(list) }) };
 }
 
 /**
@@ -165,7 +189,11 @@ function inputOf(method: Route['method'], input: z.ZodObject): Pick<Route, 'quer
 
 function answersOf(route: CommandRoute): Pick<DescribedRoute, 'reads' | 'isTagged' | 'asks'> {
   const changes = route.method !== 'GET' && resourceOf(route) !== null;
-  return { isTagged: TAGGED.has(route), asks: route.asks === true, ...(changes ? { reads: ['If-Match'] } : {}) };
+  return {
+    isTagged: TAGGED.has(route),
+    asks: route.asks === true,
+    ...(changes ? { reads: ['If-Match'] } : {}),
+  };
 }
 
 /** A command that shows something and asks has done nothing yet. One that fails without a word of JSON says why in words. */

@@ -50,6 +50,12 @@ const ERROR: Json = {
   },
 };
 
+const PENDING: Json = {
+  type: 'object',
+  required: ['ok', 'pending'],
+  properties: { ok: { type: 'boolean' }, pending: { type: 'boolean' } },
+};
+
 const JSON_TYPE = 'application/json';
 
 /** The description of all routes below /api. */
@@ -100,7 +106,14 @@ function operationOf(route: DescribedRoute): JsonValue {
 }
 
 /** What a route answers, by status. */
-export function responsesOf({ status = 200, types = [JSON_TYPE], result, isTagged, asks }: DescribedRoute): Readonly<Record<string, Json>> {
+export function responsesOf({
+  status = 200,
+  types = [JSON_TYPE],
+  result,
+  isTagged,
+  asks,
+  isPending,
+}: DescribedRoute): Readonly<Record<string, Json>> {
   const schemas = types.map(
     (type) => [type, { schema: type !== JSON_TYPE ? TEXT : result === undefined ? {} : schemaOf(result) }] as const,
   );
@@ -111,6 +124,9 @@ export function responsesOf({ status = 200, types = [JSON_TYPE], result, isTagge
   };
   return {
     [status]: done,
+    ...(isPending === true
+      ? { 202: { description: 'It was begun, and replaces this interface first', content: { [JSON_TYPE]: { schema: PENDING } } } }
+      : {}),
     ...(asks === true ? { 409: { description: 'What is to be agreed to first', content: { [JSON_TYPE]: { schema: QUESTION } } } } : {}),
     default: { description: 'An error', content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } } },
   };

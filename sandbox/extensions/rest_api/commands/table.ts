@@ -21,6 +21,8 @@ export interface CommandRoute {
   readonly untagged?: readonly string[];
   /** Begins each of its `values`, with the names of the path in it. */
   readonly above?: string;
+  /** It may replace this extension. */
+  readonly mayReplace?: true;
   /** Its answer has findings, whose cures are data. */
   readonly findings?: true;
   /** It is about an agent: where none is named about the one that the caller gets then. */
@@ -141,15 +143,22 @@ const ADMINISTRATORS: readonly CommandRoute[] = [
   { method: 'POST', path: '/api/jobs/resume', command: 'jobs resume', need: 'admin' },
   { method: 'GET', path: '/api/extensions', command: 'extensions list', need: 'admin', findings: true },
   { method: 'GET', path: '/api/extensions/{id}', command: 'extensions show', need: 'admin', findings: true },
-  { method: 'POST', path: '/api/extensions/{id}/reload', command: 'extensions reload', need: 'admin' },
-  { method: 'POST', path: '/api/extensions/{id}/rollback', command: 'extensions rollback', need: 'admin' },
-  { method: 'POST', path: '/api/extensions/{id}/allow', command: 'extensions allow', need: 'admin', asks: true },
+  { method: 'POST', path: '/api/extensions/{id}/reload', command: 'extensions reload', need: 'admin', mayReplace: true },
+  { method: 'POST', path: '/api/extensions/{id}/rollback', command: 'extensions rollback', need: 'admin', mayReplace: true },
+  { method: 'POST', path: '/api/extensions/{id}/allow', command: 'extensions allow', need: 'admin', asks: true, mayReplace: true },
   { method: 'GET', path: '/api/extensions/{id}/settings', command: 'settings', need: 'admin', ...OF_SETTINGS },
-  { method: 'PATCH', path: '/api/extensions/{id}/settings', command: 'settings set', need: 'admin', above: 'extensions.{id}.' },
+  {
+    method: 'PATCH',
+    path: '/api/extensions/{id}/settings',
+    command: 'settings set',
+    need: 'admin',
+    above: 'extensions.{id}.',
+    mayReplace: true,
+  },
   { method: 'GET', path: '/api/extensions/{name}/logs', command: 'logs', need: 'admin' },
   { method: 'GET', path: '/api/logs', command: 'logs', need: 'admin' },
   { method: 'GET', path: '/api/settings', command: 'settings', need: 'admin', ...OF_SETTINGS },
-  { method: 'PATCH', path: '/api/settings', command: 'settings set', need: 'admin' },
+  { method: 'PATCH', path: '/api/settings', command: 'settings set', need: 'admin', mayReplace: true },
   { method: 'POST', path: '/api/restart', command: 'restart', need: 'admin' },
   { method: 'GET', path: '/api/mcp', command: 'mcp', need: 'admin', findings: true },
   { method: 'POST', path: '/api/mcp/{name}/trust', command: 'mcp trust', need: 'admin', asks: true },

@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals';
+import { isSeen, reportSeen } from './seen.ts';
 import { read } from './server/api.ts';
 import { onEvent } from './server/events.ts';
 import { person } from './server/session.ts';
@@ -15,6 +16,7 @@ export async function allowNotifications(): Promise<void> {
 
 /** Counts open questions in the title, and notifies, without content, of questions and ends while nobody looks at the page. */
 export function watchAttention(): void {
+  reportSeen();
   effect(() => {
     document.title = openQuestions.value > 0 ? `(${openQuestions.value}) Pith` : 'Pith';
   });
@@ -25,7 +27,7 @@ export function watchAttention(): void {
     if (type === 'reset' || type === 'ready' || data['kind'] === 'approval') void count();
     const { type: said, reason = '' } = (data['event'] ?? {}) as { readonly type?: string; readonly reason?: string };
     const end = type === 'turn' && said === 'turn-end' ? ENDS.get(reason) : undefined;
-    if (end !== undefined) notify(end);
+    if (end !== undefined) void notify(end);
   });
 }
 
@@ -45,11 +47,11 @@ async function count(): Promise<void> {
   if (found === null || mine !== counts) return;
   const before = openQuestions.peek();
   openQuestions.value = found.approvals.length;
-  if (openQuestions.value > before) notify('Pith asks you something');
+  if (openQuestions.value > before) void notify('Pith asks you something');
 }
 
-function notify(text: string): void {
-  if (!mayNotify.value || document.visibilityState !== 'hidden') return;
+async function notify(text: string): Promise<void> {
+  if (!mayNotify.value || (await isSeen())) return;
   try {
     const shown = new Notification(text, { tag: 'pith' });
     shown.addEventListener('click', () => globalThis.focus());
