@@ -29,7 +29,6 @@ const ALLOWED: readonly (readonly [file: RegExp, why: string])[] = [
   ],
   [/^core\/embed\/checked-arguments\.ts$/, 'refuses ids'],
   [/^core\/testing\/thread-log-cases\.ts$/, 'has texts that are hard to keep'],
-  [/^sandbox\/extensions\/web_channel\/page\/parts\/visible\.ts$/, 'is that of the browser, where nothing of Node is'],
   [/^sandbox\/extensions\/web\/page\.ts$/, 'leaves out the hyphens and breaks that pages only hint at'],
   [/^sandbox\/extensions\/skill_search\/learning\/example-recorder\.ts$/, 'reads a text as if it were seen, to find what is private in it'],
 ];

@@ -13,7 +13,7 @@ export async function announce(store: TaskStore, events: Events, { task: taskId,
   const { threadId, userId, person, correlationId } = submitter;
   const options = { key: threadOf(id), ...(correlationId === null ? {} : { correlationId }) };
   const about = { kind: 'task', id };
-  if (person && (await wasTold(store, id))) await events.publish('notice.settled', { v: 1, about }, options);
+  if (person && (await wasNotified(store, id))) await events.publish('notice.settled', { v: 1, about }, options);
   const text = person && task.state === state ? noticeOf(task) : null;
   await Promise.all([
     events.publish(taskChanged, { v: 1, taskId: id, state, goal, threadId, note }, options),
@@ -21,8 +21,8 @@ export async function announce(store: TaskStore, events: Events, { task: taskId,
   ]);
 }
 
-/** Whether something was told that another state makes out of date. */
-async function wasTold(store: TaskStore, id: string): Promise<boolean> {
+/** Whether a person was notified of a state that another one makes out of date. */
+async function wasNotified(store: TaskStore, id: string): Promise<boolean> {
   const changes = await store.changes(id);
   return changes.slice(0, -1).some(({ state }) => state === 'human_review' || state === 'failed');
 }
