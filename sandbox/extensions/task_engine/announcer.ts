@@ -21,7 +21,7 @@ export async function announce(store: TaskStore, events: Events, { task: taskId,
   ]);
 }
 
-/** Whether something was told that another state makes out of date. */
+/** Whether a person was notified of a state that another one makes out of date. */
 async function wasNotified(store: TaskStore, id: string): Promise<boolean> {
   const changes = await store.changes(id);
   return changes.slice(0, -1).some(({ state }) => state === 'human_review' || state === 'failed');

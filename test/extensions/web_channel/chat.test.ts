@@ -543,7 +543,7 @@ describePage('the chat', () => {
     const main = `import { defineTool, toolResult, z } from 'pith';
 export default class {
   getTools() {
-    const execute = async () => toolResult('done', { title: 'Changed src/slug.ts (+1 −1)' });
+    const execute = async () => toolResult('{"lines":[1]}', { title: 'Changed src/slug.ts (+1 −1)' });
     return [defineTool({ name: 'mend', description: 'Mends.', input: z.object({ file: z.string() }), execute })];
   }
 }
@@ -565,6 +565,21 @@ export default class {
     }
     await line.click();
     await page.getByText('"file": "src/slug.ts"').waitFor();
+    await page.getByText('  "lines": [').waitFor(); // a text that is JSON is laid out
+    expect(faults).toEqual([]);
+  });
+
+  it.each([360, 1280])('W10 the menu of a conversation opens over it at %i px, within the window, and moves nothing', async (width) => {
+    const { page, faults } = await openPage({ width, script: [{ text: 'Hello.' }] });
+    await say(page, 'Hi');
+    await page.getByText('Hello.').waitFor();
+    const before = await page.getByRole('log').boundingBox();
+    await page.getByText('More', { exact: true }).click();
+    const { x, width: wide } = (await page.locator('.menu > .row').boundingBox())!;
+    expect([await page.getByRole('log').boundingBox(), x >= 0, x + wide <= width]).toEqual([before, true, true]);
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('textbox', { name: 'Title' }).waitFor();
+    expect(await violations(page)).toEqual([]);
     expect(faults).toEqual([]);
   });
 

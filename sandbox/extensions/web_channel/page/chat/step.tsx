@@ -217,8 +217,19 @@ function isDifference(text: string): boolean {
 }
 
 function Output({ value }: { readonly value: unknown }): VNode {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
-  return <CodeBlock code={text} language={isDifference(text) ? 'diff' : typeof value === 'string' ? '' : 'json'} />;
+  const known = typeof value === 'string' ? jsonIn(value) : value;
+  const text = typeof known === 'string' ? known : (JSON.stringify(known, null, 2) ?? '');
+  return <CodeBlock code={text} language={isDifference(text) ? 'diff' : typeof known === 'string' ? '' : 'json'} />;
+}
+
+/** What a text says as JSON, where it is an object or a list; else the text. */
+function jsonIn(text: string): unknown {
+  if (!/^\s*[[{]/u.test(text)) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text; // it only begins like JSON
+  }
 }
 
 /** In one line. */

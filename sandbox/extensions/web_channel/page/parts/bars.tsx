@@ -3,7 +3,7 @@ import type { VNode } from 'preact';
 import { useRef } from 'preact/hooks';
 import { useWidth } from './measured.ts';
 
-/** What a plot shows: for each place on its axis one number of each series. */
+/** What a plot shows: for each place on its axis a count of each series. */
 export interface PlotData {
   readonly title: string;
   /** What the places on the axis are, such as `Day`. */
@@ -41,14 +41,17 @@ export function Bars({ title, series, bars }: PlotData): VNode {
   return (
     <div ref={place}>
       <svg role="img" aria-label={`${title}: ${totals(series, bars)}`} width={width} height={HEIGHT}>
-        {y.ticks(4).map((tick) => (
-          <g key={tick}>
-            <line class="grid" x1={MARGIN.left} x2={width - MARGIN.right} y1={y(tick)} y2={y(tick)} />
-            <text class="tick" x={MARGIN.left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
-              {tick.toLocaleString()}
-            </text>
-          </g>
-        ))}
+        {y
+          .ticks(4)
+          .filter(Number.isInteger)
+          .map((tick) => (
+            <g key={tick}>
+              <line class="grid" x1={MARGIN.left} x2={width - MARGIN.right} y1={y(tick)} y2={y(tick)} />
+              <text class="tick" x={MARGIN.left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
+                {tick.toLocaleString()}
+              </text>
+            </g>
+          ))}
         {bars.map(({ label, values, limit }, at) => {
           const middle = (x(label) ?? 0) + x.bandwidth() / 2;
           return (

@@ -4,6 +4,7 @@ import { followLink } from '../router.ts';
 import { ApiError } from '../server/api.ts';
 import type { ChangeRequest, Cure } from '../server/cure.ts';
 import { isAdministrator } from '../server/session.ts';
+import { CodeWords } from './code-words.tsx';
 import { change } from './confirm.tsx';
 
 /** What a button is named that sends this request; what is in brackets is what it is about. Others stay commands of a terminal. */
@@ -100,7 +101,12 @@ export function CureView({ cure, done }: CureViewProps): VNode | null {
   };
   return (
     <span class="muted">
-      {text !== undefined && ` — ${text}`}{' '}
+      {text !== undefined && (
+        <>
+          {' — '}
+          <CodeWords text={text} />
+        </>
+      )}{' '}
       {button !== null ? (
         <button type="button" onClick={() => void act(button.request)}>
           {button.name}

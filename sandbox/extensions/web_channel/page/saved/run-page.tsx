@@ -1,6 +1,5 @@
 import { Fragment, type VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { Markdown } from '../parts/markdown.tsx';
 import { Awaited } from '../parts/awaited.tsx';
 import { lengthOf } from '../parts/length.ts';
 import { Problem } from '../parts/problem.tsx';
@@ -8,7 +7,7 @@ import { address, followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { ofWorkIn } from '../work/changes.ts';
-import { ThreadLink, ThreadTimeline } from '../work/of-thread.tsx';
+import { Outcome, ThreadLink, ThreadTimeline } from '../work/of-thread.tsx';
 import { hasEnded, type Run } from './saved-skill.ts';
 
 /** One run as it goes on, and what came of it. */
@@ -54,12 +53,7 @@ export function RunPage({ id }: { readonly id: string }): VNode {
       {run.delivery === 'failed' && <p role="alert">Its result was not delivered: {run.delivery_error}</p>}
       {run.started_at !== null && <ThreadLink thread={run.thread} owner={run.user} />}
       <RunInputs inputs={run.inputs} />
-      {run.output !== null && (
-        <section>
-          <h2>Result</h2>
-          <Markdown text={run.output} />
-        </section>
-      )}
+      {run.output !== null && <Outcome text={run.output} />}
       {(run.steps > 0 || hasEnded(run)) && <ThreadTimeline thread={run.thread} />}
       {(run.history?.length ?? 0) > 0 && (
         <section>

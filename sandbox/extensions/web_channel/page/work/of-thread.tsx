@@ -1,4 +1,5 @@
 import type { VNode } from 'preact';
+import { Markdown } from '../parts/markdown.tsx';
 import { followLink } from '../router.ts';
 import { threadLink } from './thread-link.ts';
 import { Timeline } from './timeline.tsx';
@@ -18,6 +19,16 @@ export function ThreadLink({ thread, owner }: OfThreadProps): VNode | null {
         {link.text}
       </a>
     </p>
+  );
+}
+
+/** What came of a task or a run. */
+export function Outcome({ text }: { readonly text: string }): VNode {
+  return (
+    <section>
+      <h2>Result</h2>
+      <Markdown text={text} />
+    </section>
   );
 }
 

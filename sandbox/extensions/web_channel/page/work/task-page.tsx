@@ -1,6 +1,5 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { Markdown } from '../parts/markdown.tsx';
 import { Awaited } from '../parts/awaited.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { address, followLink } from '../router.ts';
@@ -8,7 +7,7 @@ import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { mayAnswer } from '../server/session.ts';
 import { ofWorkIn } from './changes.ts';
-import { ThreadLink, ThreadTimeline } from './of-thread.tsx';
+import { Outcome, ThreadLink, ThreadTimeline } from './of-thread.tsx';
 
 interface Task {
   readonly id: string;
@@ -85,7 +84,8 @@ export function TaskPage({ id }: { readonly id: string }): VNode {
       <Problem error={error} />
       {question !== null && <Answer id={id} question={question} answer={(text) => void act('review', { answer: [text] })} />}
       {task.error !== null && <p role="alert">{task.error.message}</p>}
-      {result !== null && <Markdown text={result} />}
+      <ThreadLink thread={thread} owner={user} />
+      {result !== null && <Outcome text={result} />}
       {subtasks.length > 0 && (
         <p>
           Subtasks:{' '}
@@ -97,7 +97,6 @@ export function TaskPage({ id }: { readonly id: string }): VNode {
           ))}
         </p>
       )}
-      <ThreadLink thread={thread} owner={user} />
       <ThreadTimeline thread={thread} />
       <details>
         <summary>States</summary>
