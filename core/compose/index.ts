@@ -4,7 +4,7 @@ export { CLOCK, LOADER, MODEL_ROUTER, PROCESS_TIER, SANDBOX, SOURCE, STORE, THRE
 export type { DoctorReport } from './doctor.ts';
 export type { Kernel, KernelOptions } from './kernel.ts';
 export { ownFindings } from './findings.ts';
-export { failureOf, isIgnored, NewProblems } from './problems.ts';
+export { failureOf, fails, isIgnored, NewProblems } from './problems.ts';
 export { type SandboxOverview, type ShownOverview, overviewOf, shownOverview } from './sandbox-overview.ts';
 export { readSandbox, sourceOf } from './sandbox-reading.ts';
 export { exportFindings, type Exporting, exportSpans } from './span-export.ts';

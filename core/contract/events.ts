@@ -28,6 +28,8 @@ interface DurableTopicMap {
   notify: { readonly v: 1; readonly about?: Readonly<Record<'kind' | 'id', string>> } & Readonly<
     Record<'text' | 'kind', string> & Record<'target' | 'threadId' | 'userId', string | null>
   >;
+  /** What earlier notices told of this is out of date: it was decided, or is gone. Channels show them no longer. */
+  'notice.settled': { readonly v: 1; readonly about: Readonly<Record<'kind' | 'id', string>> };
 }
 
 /** What the kernel publishes or handles, by name, with its payload. A topic is a fact in the past tense. */
@@ -81,7 +83,7 @@ export const TopicMap: Readonly<Record<keyof TopicMap, Publisher>> = {
   ...publishedBy('kernel', false, ['problem.found', 'agent.changed', 'turn.started', 'turn.ended', 'tool.called', 'thread.compacted']),
   ...publishedBy('itself', false, ['provider.changed', 'tool.progressed', 'service.ready', 'service.refused', 'channel.opened']),
   ...publishedBy('kernel', true, ['user.message', 'approval.requested', 'approval.answered', 'thread.removed']),
-  ...publishedBy('declared', true, ['schedule.due', 'notify']),
+  ...publishedBy('declared', true, ['schedule.due', 'notify', 'notice.settled']),
 };
 
 function publishedBy<Name extends keyof TopicMap>(by: Publisher['by'], durable: boolean, names: readonly Name[]): Record<Name, Publisher> {

@@ -192,6 +192,8 @@ export interface ChannelProvider {
   /** Returns a reference to the delivered message. Rejects when nobody could be reached. */
   deliver(message: ChannelMessage, target: string): Promise<string>;
   react?(reference: string, emoji: string): Promise<void>;
+  /** What was delivered about this is out of date: it is shown no longer. */
+  settle?(about: NonNullable<ChannelMessage['about']>): Promise<void>;
   filters?(): Promise<readonly string[]>;
 }
 
@@ -199,6 +201,7 @@ export const ChannelProvider = defineProtocol<ChannelProvider>('channel', {
   kinds: constant(),
   deliver: method(),
   react: method({ optional: true }),
+  settle: method({ optional: true }),
   filters: method({ optional: true }),
 });
 

@@ -3,6 +3,7 @@ import {
   type ChannelMessage,
   type ChannelProvider,
   type Clock,
+  codeOf,
   type Delivery,
   type JsonValue,
   type Logger,
@@ -14,7 +15,7 @@ import type { Deliveries } from './sqlite-deliveries.ts';
 import { Postponed } from '../kernel/index.ts';
 
 export interface NoticesOptions {
-  readonly journal: { readonly deliveries: Pick<Deliveries, 'event' | 'missed'> };
+  readonly journal: { readonly deliveries: Pick<Deliveries, 'event' | 'missed' | 'isSettled'> };
   readonly clock: Clock;
   readonly logger: Logger;
   /** The handler's name in deliveries. */
@@ -55,6 +56,15 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
     if (state !== 'settled') await send(questionOf(asked, state.text), null, signal);
   }
 
+  async function settle(about: TopicMap['notice.settled']['about']): Promise<void> {
+    const settled = channels().map((channel) =>
+      channel.settle?.(about).catch((error: unknown) => {
+        if (codeOf(error, '') !== 'not_declared') throw error; // else it keeps nothing, as most do
+      }),
+    );
+    await Promise.all(settled);
+  }
+
   async function greet(since: number, signal: AbortSignal): Promise<void> {
     greets = null;
     const { recent, old } = journal.deliveries.missed(handler, since, clock.now() - DAY_MS);
@@ -78,7 +88,9 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
       const event = journal.deliveries.event(handler, Number(id));
       if (event !== null && event.at <= clock.now() - DAY_MS) return;
       if (topic === 'approval.requested') return ask(payload as unknown as TopicMap['approval.requested'], signal);
+      if (topic === 'notice.settled') return settle((payload as unknown as TopicMap['notice.settled']).about);
       const { text, kind, target, threadId, userId, about } = payload as unknown as TopicMap['notify'];
+      if (about && journal.deliveries.isSettled(about, Number(id))) return;
       const known = { ...(userId === null ? {} : { userId }), ...(threadId === null ? {} : { threadId }), ...(about && { about }) };
       await send({ text, kind, ...known }, target, signal);
     },

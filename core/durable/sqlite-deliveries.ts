@@ -1,4 +1,4 @@
-import type { Clock, JsonValue } from '../contract/index.ts';
+import type { Clock, JsonValue, TopicMap } from '../contract/index.ts';
 import type { SqlRow, Statement, Store } from '../store/index.ts';
 import { type Attempt, createJobStore, DONE } from './jobs/index.ts';
 import type { NewEvent } from './new-event.ts';
@@ -129,6 +129,13 @@ export class Deliveries {
       until,
     );
     return { recent: Number(row?.recent ?? 0), old: Number(row?.old ?? 0) };
+  }
+
+  /** Whether an event after this one says that notices about it are out of date. */
+  isSettled(about: TopicMap['notice.settled']['about'], after: number): boolean {
+    const [same, text] = [(key: string) => `json_extract(payload, '$.about.${key}') = json_extract(?, '$.${key}')`, JSON.stringify(about)];
+    const sql = `SELECT 1 FROM events WHERE id > ? AND topic = 'notice.settled' AND ${same('kind')} AND ${same('id')} LIMIT 1`;
+    return this.store.get(sql, after, text, text) !== null;
   }
 
   /** Marks a row as successful. False: it was dropped. Rejects `lease_lost` where another process has the handler's job, as `change` does. */

@@ -24,7 +24,8 @@ import { createCommands } from './providers/commands.ts';
 import { createEventHandlers, type EventHandlers } from './providers/event-handlers.ts';
 import { createJobHandlers, type JobHandlers } from './providers/job-handlers.ts';
 import { callFromProcess } from './providers/handle.ts';
-import { type Answer, createOtherExtensions, createProviders, type Providers, providersFor } from './providers/providers.ts';
+import { type Answer, createOtherExtensions, createProviders, type Providers } from './providers/providers.ts';
+import { createProviderFacts } from './providers/provider-facts.ts';
 import { createSetupPort, settingsOf, type SetupPort } from './providers/setup-port.ts';
 import { permissionsOf, createTools, ToolRenewals } from './providers/tools.ts';
 import { notesOnSandbox } from './providers/status.ts';
@@ -121,7 +122,7 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
     lost: ({ number, declaration: { id } }, why, needed) =>
       lifecycle.post(id, { type: 'lost', number, failure: runtime.failures.describe(id, why), needed }),
     idle: ({ number, declaration: { id } }) => lifecycle.post(id, { type: 'idle', number }),
-    providersFor: (user) => providersFor(lifecycle, user),
+    providersFor: (user) => providersFor(user),
     onProviders: changes.on,
     callFromProcess: (...call) => callFromProcess(lifecycle, ...call),
   });
@@ -131,6 +132,7 @@ export function createHost(options: HostOptions, discovered: Discovery): Host {
     left,
     changed: (id) => changes.notify(new Set([id])),
   });
+  const providersFor = createProviderFacts(lifecycle, changes.on);
   const commands = createCommands(lifecycle, () => own?.() ?? [], trust);
   const answers = new Map<string, Answer>(own ? [[CommandProvider.id, () => ({ getCommands: async () => own() })]] : []);
   const otherExtensions = createOtherExtensions(lifecycle, commands, answers);

@@ -1,5 +1,3 @@
-import path from 'node:path';
-
 /** Where a program and its files are. */
 interface MachineFolders {
   readonly sandbox: string;
@@ -14,14 +12,14 @@ interface MachineFolders {
  * is not told where they are. The longest is looked for first, as one may be within another.
  */
 export function hiddenFolders({ sandbox, project, home, shippedSandbox, data }: MachineFolders): <T>(shown: T) => T {
-  const isOfSandbox = sandbox.length > 1 && data.startsWith(`${sandbox}${path.sep}`);
+  const isOfSandbox = sandbox.length > 1 && data.startsWith(sandbox) && SEPARATOR.test(data.charAt(sandbox.length));
   const folders = {
     data: isOfSandbox ? null : data,
     sandbox,
     project,
     home,
     'shipped sandbox': shippedSandbox,
-    'Pith itself': path.dirname(shippedSandbox),
+    'Pith itself': shippedSandbox.replace(/[\\/][^\\/]*$/u, ''),
   };
   const known = Object.entries(folders).filter((entry): entry is [string, string] => entry[1] !== null && entry[1].length > 1);
   const longestFirst = known.toSorted(([, a], [, b]) => b.length - a.length);
@@ -39,3 +37,5 @@ export function hiddenFolders({ sandbox, project, home, shippedSandbox, data }: 
   };
   return (shown) => walk(shown) as typeof shown;
 }
+
+const SEPARATOR = /[\\/]/u;

@@ -65,12 +65,12 @@ export function createCommands(
     return () => commands;
   }
 
-  /** A command whose run is the extension's: its errors name it, and tell no secrets. */
+  /** A command whose run is the extension's: its errors name it, and neither they nor what it prints tell secrets. */
   function owned(id: string, command: Command): Command {
     const owner = runtime.owner(id, 'call');
     const run = (input: CommandInput, io: CommandIO, signal: AbortSignal) => async () => {
       requireTrust(command, trust);
-      return runAs(owner, () => command.run(wire.pass(input, `the input of ${command.path}`), io, signal));
+      return runAs(owner, () => command.run(wire.pass(input, `the input of ${command.path}`), withoutSecrets(runtime, io), signal));
     };
     return {
       ...runtime.secrets.redactJson(command),
@@ -209,6 +209,20 @@ export function cureOf(error: unknown, id: string): string {
 const OF_THE_DISK: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM']);
 
 /** What is thrown goes to the terminal as it is: it must not tell secrets. */
+/** What it reads stays as lazy as it is. */
+function withoutSecrets({ secrets }: Pick<Runtime, 'secrets'>, io: CommandIO): CommandIO {
+  const clean = (say: (value: never) => void) => ({ enumerable: true, value: (value: never) => say(secrets.redactJson(value)) });
+  return Object.defineProperties(
+    {},
+    {
+      ...Object.getOwnPropertyDescriptors(io),
+      print: clean((text) => io.print(text)),
+      error: clean((text) => io.error(text)),
+      json: clean((value) => io.json(value)),
+    },
+  ) as CommandIO;
+}
+
 async function cleanly<T>({ secrets }: Pick<Runtime, 'secrets'>, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

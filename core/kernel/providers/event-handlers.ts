@@ -44,7 +44,7 @@ export function createEventHandlers(lifecycle: Lifecycle): EventHandlers {
 /** What follows `kernel/`: notices and questions that reach people through channels. */
 export const CHANNELS_HANDLER = 'kernel/channels';
 
-const FOR_CHANNELS: ReadonlySet<string> = new Set<keyof TopicMap>(['notify', 'approval.requested']);
+const FOR_CHANNELS: ReadonlySet<string> = new Set<keyof TopicMap>(['notify', 'notice.settled', 'approval.requested']);
 
 /** How long one delivery may take. */
 const DELIVERY_MS = 600_000;

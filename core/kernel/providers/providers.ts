@@ -12,9 +12,8 @@ import {
 import { FINDINGS } from '../calls/surface.ts';
 import { type Lifecycle, recorded, unavailable } from '../lifecycle/lifecycle.ts';
 import { callProvider, remoteOf, running, unprovided } from './handle.ts';
-import { canRun, runnable, type Slot } from '../lifecycle/actor.ts';
-import type { ProviderFacts } from '../lifecycle/tiers.ts';
-import { KERNEL_PROTOCOLS, type Declaration, keepsNames } from '../../declarations/index.ts';
+import { runnable, type Slot } from '../lifecycle/actor.ts';
+import { type Declaration, keepsNames } from '../../declarations/index.ts';
 import { declaredPrefixes, takesNamedServers } from '../../trust/index.ts';
 import { isPlainMap, type PlainMap } from '@pith/plain-data';
 import type { Problem } from '../records/failures.ts';
@@ -135,17 +134,6 @@ export function createOtherExtensions(lifecycle: Lifecycle, commands: Commands, 
         .map(({ id }) => reached(id, protocol)),
     ],
   };
-}
-
-/** Every other extension with what of it a process may reach. */
-export function providersFor(lifecycle: Lifecycle, user: Declaration): readonly ProviderFacts[] {
-  return [...lifecycle.slots.values()].flatMap((slot): readonly ProviderFacts[] => {
-    const { inProcessOnly = [], constants = {} } = lifecycle.descriptorOf(slot) ?? {};
-    const isOpen = (id: string) => !KERNEL_PROTOCOLS.get(id)?.inProcessOnly && !inProcessOnly.includes(id);
-    const open = (slot.declaration.manifest?.provides ?? []).filter(isOpen);
-    if (slot.id === user.id || open.length === 0) return [];
-    return [{ id: slot.id, provides: open, constants, reachable: slot.pending !== null || canRun(lifecycle.stateOf(slot)) }];
-  });
 }
 
 function provides(slot: Slot | undefined, { id }: Protocol): boolean {

@@ -30,7 +30,12 @@ export function delegateTask(ports: ToolPorts): ServedTool {
         throw new PithError('thread_unknown', `there is no thread '${printableLine(thread, 100)}'`, { cure: 'leave it out' });
       if (task === undefined && thread === undefined)
         throw new PithError('input_invalid', 'there is neither a task nor a thread to go on in', { cure: 'say what to do in task' });
-      return turn(ports, { agent: id, task, thread: thread ?? `${THREADS}${ulid()}` }, about);
+      const asked = { agent: id, task, thread: thread ?? `${THREADS}${ulid()}` };
+      if (task === undefined || !(await isAnswered(ports, asked.thread))) return turn(ports, asked, about);
+      const before = await turn(ports, { ...asked, task: undefined }, about); // what a person allowed is done first
+      if (before.structuredContent.reason !== 'done') return before;
+      const answer = await turn(ports, asked, about);
+      return { ...answer, content: [...before.content, ...answer.content] };
     },
   });
 }
@@ -38,6 +43,13 @@ export function delegateTask(ports: ToolPorts): ServedTool {
 /** A thread of another person is as unknown as none, and so is one that no call began. */
 async function isOwn({ context, served }: ToolPorts, thread: string): Promise<boolean> {
   return thread.startsWith(THREADS) && (await context.use(Conversations).find(thread))?.userId === served.userId;
+}
+
+/** Whether a person has answered its questions, and nobody has gone on with it since. */
+async function isAnswered({ context }: ToolPorts, threadId: string): Promise<boolean> {
+  const conversations = context.use(Conversations);
+  const found = await conversations.find(threadId);
+  return found?.state === 'awaiting_approval' && (await conversations.questions({ threadId })).length === 0;
 }
 
 /** The served agent, and those to which it hands tasks itself and that the person reaches. */
@@ -58,11 +70,16 @@ interface Task {
   readonly thread: string;
 }
 
+type EndedTask = CallToolResult & {
+  /** `reason`: how the turn ended. */
+  readonly structuredContent: { readonly thread: string; readonly reason: string; readonly approvals: readonly string[] };
+};
+
 async function turn(
   { context, served, hide }: ToolPorts,
   { agent, task, thread }: Task,
   { signal, progress }: CallInfo,
-): Promise<CallToolResult> {
+): Promise<EndedTask> {
   const asked = { agent, threadId: thread, channelId: CHANNEL, userId: served.userId };
   const what = task === undefined ? { resume: true, ...(await lastTurn(context, thread)) } : { input: task };
   const questions: Extract<TurnEvent, { type: 'approval-request' }>[] = [];
@@ -90,7 +107,7 @@ function resultOf(
   { reason, text, error }: Extract<TurnEvent, { type: 'turn-end' }>,
   questions: readonly Extract<TurnEvent, { type: 'approval-request' }>[],
   thread: string,
-): CallToolResult {
+): EndedTask {
   const lines = [
     ...(text === '' ? [] : [text]),
     ...questions.map(

@@ -83,8 +83,13 @@ export class Api {
     return this.#notices.deliver(message, target);
   }
 
+  settle(about: NonNullable<ChannelMessage['about']>): Promise<void> {
+    return this.#notices.settle(about);
+  }
+
   /** Of a thread that was removed. */
   async forget(removed: RemovedThread): Promise<void> {
+    await this.#notices.settle({ kind: 'thread', id: removed.threadId }, removed.at);
     const dismissed = await this.#notices.of(removed);
     await forgetThread(this.#tables, removed);
     await this.#turns.refuseForgotten(removed.threadId);

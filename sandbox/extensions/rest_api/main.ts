@@ -24,6 +24,10 @@ export default class RestApi implements ServiceProvider, ChannelProvider {
     return (await this.#api()).deliver(message, target);
   }
 
+  async settle(about: NonNullable<ChannelMessage['about']>): Promise<void> {
+    await (await this.#api()).settle(about);
+  }
+
   /** Handles `thread.removed`. */
   async threadRemoved(removed: TopicMap['thread.removed']): Promise<void> {
     await (await this.#api()).forget(removed);

@@ -1,4 +1,4 @@
-import { messageOf } from 'pith';
+import { messageOf, type TopicMap } from 'pith';
 import { printableLine } from '@pith/plain-text';
 import type { Context } from './config.ts';
 import type { Entry, Proposal } from './proposal/proposal.ts';
@@ -49,20 +49,33 @@ export class Notices {
     );
   }
 
-  async #notify({ id, user, thread }: Proposal, text: string): Promise<void> {
-    const notice = {
+  /** What was told of it so far is out of date. */
+  async settled({ id }: Pick<Entry, 'id'>): Promise<void> {
+    await this.#publish('notice.settled', { v: 1, about: { kind: 'proposal', id } });
+  }
+
+  #notify({ id, user }: Proposal, text: string): Promise<void> {
+    const about = { kind: 'proposal', id };
+    return this.#publish('notify', {
       v: 1,
       text: printableLine(text),
       kind: 'proposal',
-      about: { kind: 'proposal', id },
+      about,
       target: null,
       threadId: null,
       userId: user,
-    } as const;
+    });
+  }
+
+  async #publish<T extends 'notify' | 'notice.settled'>(
+    topic: T,
+    payload: TopicMap[T] & { readonly about: { readonly id: string } },
+  ): Promise<void> {
+    const { id } = payload.about;
     try {
-      await this.context.events.publish('notify', notice, { key: `skill_proposals/${id}` });
+      await this.context.events.publish(topic, payload, { key: `skill_proposals/${id}` });
     } catch (error) {
-      this.context.logger.warn('people could not be notified of a proposal', { id, thread, reason: messageOf(error) });
+      this.context.logger.warn('people could not be notified of a proposal', { id, reason: messageOf(error) });
     }
   }
 }

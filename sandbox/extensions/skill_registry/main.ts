@@ -66,6 +66,7 @@ export default class SkillRegistryExtension
     this.#registry = new SkillRegistry({
       ...registryOptions(context),
       inspect: (directory) => findingsIn(context, directory),
+      onDecided: (id) => this.#drafts.decided(id),
       onLoaded: (skill) => this.#recorder.loaded(skill),
       onChange: (change, snapshot) => {
         context.events.publish(skillsChanged, change);

@@ -71,7 +71,14 @@ export class SkillRegistry {
     this.versions = new Versions({ dataDirectory, clock, config, isTrusted: (skill, copy) => this.isStillTrusted(skill, copy) });
     this.targets = targetsAt(options, dataDirectory, clock, (label, folders) => this.history.counted(label, folders));
     this.history = new History({ dataDirectory, clock, logger, targets: this.targets, versions: this.versions });
-    this.outside = new OutsideChanges({ dataDirectory, clock, logger, history: this.history, versions: this.versions });
+    this.outside = new OutsideChanges({
+      dataDirectory,
+      clock,
+      logger,
+      history: this.history,
+      versions: this.versions,
+      decided: (id) => options.onDecided?.(id),
+    });
     this.drafts = { records: new DraftRecords(dataDirectory, clock), files: new DraftFiles(options.sandbox) };
     this.bodies = new Bodies({ sources, trustedLinks, logger });
     const kept = new KeptScans(stateFolder(dataDirectory, '.cache'), logger);
@@ -337,6 +344,8 @@ export interface RegistryOptions extends Places {
   readonly inspect?: TrustOptions['inspect'];
   /** Called after each swap that changed something, never for the first snapshot. */
   readonly onChange?: (change: SkillsChange, snapshot: Snapshot) => void;
+  /** Called when a person decided on what an agent wrote of this skill, or a program changed in it. */
+  readonly onDecided?: (id: string) => void;
   /** Called when the body of a skill has been read. */
   readonly onLoaded?: (skill: Skill) => void;
 }

@@ -12,13 +12,19 @@ export async function announce(store: TaskStore, events: Events, { task: taskId,
   const { id, goal, submitter } = task;
   const { threadId, userId, person, correlationId } = submitter;
   const options = { key: threadOf(id), ...(correlationId === null ? {} : { correlationId }) };
+  const about = { kind: 'task', id };
+  if (person && (await wasTold(store, id))) await events.publish('notice.settled', { v: 1, about }, options);
   const text = person && task.state === state ? noticeOf(task) : null;
   await Promise.all([
     events.publish(taskChanged, { v: 1, taskId: id, state, goal, threadId, note }, options),
-    ...(text === null
-      ? []
-      : [events.publish('notify', { v: 1, text, kind: 'task', about: { kind: 'task', id }, target: null, threadId, userId }, options)]),
+    ...(text === null ? [] : [events.publish('notify', { v: 1, text, kind: 'task', about, target: null, threadId, userId }, options)]),
   ]);
+}
+
+/** Whether something was told that another state makes out of date. */
+async function wasTold(store: TaskStore, id: string): Promise<boolean> {
+  const changes = await store.changes(id);
+  return changes.slice(0, -1).some(({ state }) => state === 'human_review' || state === 'failed');
 }
 
 const SHOWN = 1_000;

@@ -67,6 +67,38 @@ it('K31 notices wait until a channel opens; then it is said how many came, those
   ]);
 });
 
+it('K31 what is out of date before a channel opens is not told, and channels that show notices hear what is', async () => {
+  const clock = fakeClock();
+  const settles =
+    "  async settle({ kind, id }) { appendFileSync(this.context.dataDirectory + '/sent', 'settled ' + kind + ' ' + id + '\\n'); }\n";
+  const files = {
+    ...FILES,
+    'extensions/loft/main.ts': CHANNEL.replace('  async deliver', `${settles}  async deliver`),
+    'extensions/deaf/manifest.yaml': 'id: deaf\nentrypoint: main.ts\nprovides: [channel]\nisolation: in_process\n',
+    'extensions/deaf/main.ts': "export default class { kinds = ['deaf']; async deliver() { throw new Error('nobody is there'); } }",
+  };
+  await using pith = await testKernel({ clock, only: [], model: scriptedModel([]), files });
+  const { sent, open } = loft(pith.sandbox);
+  const { events, host } = pith.kernel;
+  const notify = (id: string) =>
+    events.publish('notify', { v: 1, text: id, kind: 'news', about: { kind: 'job', id }, target: null, threadId: null, userId: null });
+  const settled = (id: string) => events.publish('notice.settled', { v: 1, about: { kind: 'job', id } });
+  await pith.kernel.start();
+  for (const id of ['loft', 'deaf']) await host.extensions.activate(id);
+  await notify('old');
+  await notify('new');
+  await settled('old');
+  open();
+  events.publish('channel.opened', { extensionId: 'loft' });
+  for (let round = 0; round < 10; round++) await clock.advance(1000);
+  await until(() => expect(sent()).toContain('settled job old'));
+  await settled('new');
+  await until(() => expect(sent().at(-1)).toBe('settled job new'));
+  await notify('new');
+  await until(() => expect(sent().filter((line) => line.startsWith('news'))).toEqual(['news pigeon new', 'news pigeon new']));
+  expect(pith.kernel.findings()).toEqual([]);
+});
+
 const GATED = `import { defineTool, z } from 'pith';
 export default class {
   getTools() { return [defineTool({ name: 'wipe', description: 'd', input: z.object({}), needsApproval: true, execute: () => 'wiped' })]; }

@@ -14,11 +14,12 @@ export interface BareOptions {
   renewed?(): Promise<void>;
   /** The extensions lie where those that ship do; true: and the build had other files of them. */
   readonly isAltered?: boolean;
+  readonly processes?: HostOptions['processes'];
 }
 
 /** The kernel alone over a sandbox, which a test kernel never is: without a database, processes, agents or durable events. */
 export async function bareHost(files: Readonly<Record<string, string>>, options: BareOptions = {}) {
-  const { clock = systemClock, looks, renewed = async () => undefined, isAltered } = options;
+  const { clock = systemClock, looks, renewed = async () => undefined, isAltered, processes } = options;
   const directory = folderWith(files);
   const { settings } = await loadSettings({ sandbox: directory, env: {}, workingDirectory: directory });
   const index = indexIn(directory);
@@ -58,9 +59,10 @@ export async function bareHost(files: Readonly<Record<string, string>>, options:
       agents: { list: absent, defaultId: absent, find: absent, check: absent, run: absent },
     },
     tierOf: () => 'in_process',
+    ...(processes && { processes }),
   };
   const host = createHost(made, await source.discover(clock.now()));
-  return { directory, events, host };
+  return { directory, events, host, index };
 }
 
 function memory(): ExtensionContext['kv'] {

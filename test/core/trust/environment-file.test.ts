@@ -80,6 +80,16 @@ describe('U6 T1 the .env of a trusted project', () => {
     expect(test.kernel.host.setup.secrets()).toContainEqual({ name: 'SPY_KEY', extensions: ['spy'], from: '.env', for: null, none: [] });
   });
 
+  it('U6 K61 what a command prints has none of it, as text and as JSON', async () => {
+    const main = EXTENSION['sandbox/extensions/spy/main.ts'].replace(
+      'run: async (input, io) =>',
+      "run: async (input, io) => { const key = this.context.getSecret('SPY_KEY'); io.print(`is ${key}`); io.error(`was ${key}`); return io.json([{ key }]); }, other: async (input, io) =>",
+    );
+    const { value, test } = await spied({ '.env': 'SPY_KEY=canary-1234\n', 'sandbox/extensions/spy/main.ts': main });
+    expect(value).toEqual([{ key: '[secret SPY_KEY]' }]);
+    expect((await test.command('spy')).text).toBe('is [secret SPY_KEY]\nwas [secret SPY_KEY]');
+  });
+
   it('U6 K61 a key that is changed while Pith runs is kept out of texts from then on, and so is the former one', async () => {
     const { test, project } = await spied({ '.env': 'SPY_KEY=canary-1234\n' });
     const { secrets } = test.kernel.host;

@@ -207,6 +207,21 @@ describe('the MCP server', () => {
     expect(state.wrote).toBe(1);
   });
 
+  it('W6 W22 a task behind an answer with which nobody went on is done after what a person allowed', async () => {
+    const state = globalThis as { wrote?: number };
+    state.wrote = 0;
+    const pith = await kernelWith([{ calls: [{ name: 'write_note', input: {} }] }, { text: 'noted' }, { text: 'and more' }], {
+      files: NOTES,
+    });
+    const { client, call } = await connected(pith);
+    const { structured } = await call('delegate_task', { task: 'write it down' });
+    const { thread, approvals } = structured as { readonly thread: string; readonly approvals: readonly string[] };
+    await pith.kernel.approvals.answer(approvals[0]!, { answer: 'once', by: 'local' });
+    const answer = await client.callTool({ name: 'delegate_task', arguments: { task: 'and then', thread } });
+    expect(answer).toMatchObject({ content: [{ text: 'noted' }, { text: 'and more' }], structuredContent: { reason: 'done', thread } });
+    expect(state.wrote).toBe(1);
+  });
+
   it('W6 W22 where whoever answered has gone on with the task, the client is told its answer, over a restart, without a second run', async () => {
     const state = globalThis as { wrote?: number };
     state.wrote = 0;

@@ -1,5 +1,7 @@
 import type { JsonValue } from 'pith';
 import { describe, expect, it } from 'vitest';
+import { kernelCommands } from '../../../core/cli/index.ts';
+import { kernelOf } from '../../places.ts';
 import { apiKernel, upTo, type ApiKernel } from './api-kernel.ts';
 
 /** An extension that tells people what it is told to. */
@@ -112,6 +114,41 @@ describe('what people are told outside of conversations', () => {
     const gone = await api.request(`/api/notices/${encodeURIComponent(mine?.id ?? '')}`, { method: 'DELETE', token: roots[0] as string });
     expect(gone.status).toBe(200);
     expect([(await listed(api, roots[1] as string)).length, (await listed(api, ann)).length]).toEqual([0, 1]);
+  });
+
+  it('P4 W16 goes for everybody when what it tells of is decided, also in another process', async () => {
+    const diff = '--- a/SKILL.md\n+++ b/SKILL.md\n@@ -5 +5,2 @@\n Write it.\n+Sign it.\n';
+    const input = { skill_id: 'letters', diff, justification: 'Letters had no name.' };
+    const api = await apiKernel([{ calls: [{ name: 'propose_skill_update', input }] }, { text: 'done' }], {
+      only: ['http', 'rest_api', 'skill_registry', 'skill_proposals'],
+      files: {
+        'skills/letters/SKILL.md': '---\nname: letters\ndescription: Write a letter. Use for letters.\n---\nWrite it.\n',
+        'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [skill_registry, skill_proposals] }\n',
+      },
+    });
+    const [ann, root] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'root', role: 'admin', may: 'admin' })];
+    const stream = await api.events('/api/events', { token: ann });
+    await api.pith.run('go on', { userId: 'ann', threadId: 'test' });
+    await upTo(stream, isNotice);
+    for (const token of [ann, root]) expect(await listed(api, token)).toHaveLength(1);
+    const elsewhere = await kernelOf({ sandbox: api.pith.sandbox, only: ['skill_registry', 'skill_proposals'], commands: kernelCommands });
+    await elsewhere.command('skills proposals reject letters');
+    await upTo(stream, isNotice);
+    for (const token of [ann, root]) expect(await listed(api, token)).toEqual([]);
+    stream.leave();
+  });
+
+  it('W16 goes with the conversation that it tells of', async () => {
+    const api = await apiKernel([{ text: 'hi' }, ...ring('It ran.', 'ann', null, { kind: 'thread', id: 'gone' })], { files });
+    const ann = await api.token({ userId: 'ann' });
+    await api.pith.run('hello', { threadId: 'gone', userId: 'ann' });
+    const stream = await api.events('/api/events', { token: ann });
+    await api.pith.run('ring it');
+    await upTo(stream, isNotice);
+    expect((await api.request('/api/threads/gone', { method: 'DELETE', token: ann })).status).toBe(204);
+    await upTo(stream, isNotice);
+    stream.leave();
+    expect(await listed(api, ann)).toEqual([]);
   });
 
   it('W1 W16 waits for the person at the terminal until a page is open, since a terminal may be next', async () => {

@@ -118,7 +118,10 @@ describe('drafts', () => {
     await writeFile(kernel.at('.staging/skills/release-notes/SKILL.md'), `${NOTES}By hand.\n`);
     await expect(kernel.pith.command('skills discard release-notes')).rejects.toMatchObject({ code: 'skill_edited' });
     await writeFile(kernel.at('.staging/skills/release-notes/SKILL.md'), NOTES);
+    const settled: object[] = [];
+    kernel.pith.kernel.events.handle('notice.settled', ({ about }) => void settled.push(about));
     await kernel.pith.command('skills discard release-notes');
+    await expect.poll(() => settled).toEqual([{ kind: 'skill', id: 'release-notes' }]);
     expect(existsSync(kernel.at('.staging/skills/release-notes'))).toBe(false);
     expect(await stateOf(kernel, 'release-notes')).toBeUndefined();
   });

@@ -90,6 +90,7 @@ describe('tasks that are held up', () => {
     await expect.poll(() => kernel.notices()).toEqual([asks, ends]);
     const about = { kind: 'task', id };
     expect(heard.of('notify')).toMatchObject([{ about }, { about }]);
+    expect(heard.of('notice.settled')).toContainEqual({ v: 1, about }); // the question is answered
   });
 });
 

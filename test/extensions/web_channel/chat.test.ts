@@ -109,7 +109,12 @@ describePage('the chat', () => {
     await page.getByText('Of Oslo.').waitFor();
     expect(await page.getByText('Of its hills.').count()).toBe(0);
     expect(await page.locator('article').allTextContents()).toMatchObject({ length: 4 });
-    await page.getByRole('link', { name: 'the conversation that it branched from' }).click();
+    const former = page.getByRole('link', { name: 'the conversation that it branched from' });
+    await page.setViewportSize({ width: 360, height: 800 });
+    const { x, width } = (await former.boundingBox())!;
+    expect(x + width).toBeLessThan(360); // the line is cut behind it
+    await page.setViewportSize({ width: 1280, height: 800 });
+    await former.click();
     await page.getByText('Of its hills.').waitFor();
     expect(page.url()).toBe(first);
     await page.getByRole('complementary').getByRole('link', { name: '↳ Tell me of a city' }).click();
@@ -242,7 +247,7 @@ describePage('the chat', () => {
     await say(page, 'Do it');
     await page.getByText('Done.').waitFor();
     const { json } = await api.request('/api/skills/letters', { token: await api.token({ userId: 'local', role: 'admin' }) });
-    await page.getByText(`loaded letters, ${(json as { readonly tokens: number }).tokens} tokens`, { exact: true }).waitFor();
+    await page.getByText(`Skill letters loaded, ${(json as { readonly tokens: number }).tokens} tokens`, { exact: true }).waitFor();
     const call = page.locator('details.call').filter({ hasText: 'act' }).last();
     expect(await call.getByText('did act').isVisible()).toBe(false);
     await call.locator('summary').press('Enter');

@@ -93,7 +93,7 @@ describePage('every view', () => {
       await page.goto(origin + address);
       await settled(page);
       await openParts(page);
-      const light = await violations(page);
+      const light = [...(await violations(page)), ...(await tooWide(page))];
       await page.emulateMedia({ colorScheme: 'dark' });
       await page.setViewportSize({ width: 360, height: 800 });
       seen.set(viewOf(address), [light, await violations(page, OF_LOOKS), await tooWide(page)]);

@@ -57,4 +57,41 @@ describePage('texts that try to run something', () => {
     expect(await page.locator('main img[src^="https"], main script, a[href^="javascript"], a[href^="data"]').count()).toBe(0);
     expect(faults).toEqual([]);
   });
+
+  it('W7 W31 characters that turn the order of texts are written out in titles, answers, code, tools and names of files, as in a terminal', async () => {
+    const turned = (text: string) => `\u202e${text}\u2066\u200f\u061c`;
+    const shown = (text: string) => `\\u{202e}${text}\\u{2066}\\u{200f}\\u{61c}`;
+    const text = `${turned('answer')} \`${turned('span')}\`\n\n\`\`\`js\n${turned('code')}\n\`\`\``;
+    const { page, faults } = await openPage({ files, script: [{ calls: [{ name: 'good', input: { text: turned('input') } }] }, { text }] });
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: `${turned('file')}.txt`, mimeType: 'text/plain', buffer: Buffer.from('a') });
+    await say(page, turned('title'));
+    await page.getByRole('button', { name: 'Yes y', exact: true }).click();
+    for (const part of ['answer', 'span', 'code']) await page.locator('.markdown').getByText(shown(part)).first().waitFor();
+    await page.locator('details.call summary').click();
+    await page.locator('details.call').getByText(shown('input')).first().waitFor();
+    for (const part of ['title', 'file']) await page.getByText(shown(part)).first().waitFor();
+    expect(await page.locator('body').innerText()).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/u);
+    expect(faults).toEqual([]);
+  });
+
+  it('W7 W31 a link whose text is an address of another host has its own beside it', async () => {
+    const links: readonly (readonly [said: string, to: string, beside: string])[] = [
+      ['https://bank.example/login', 'https://far.example/x', ' (leads to far.example)'],
+      ['bank.example', 'https://far.example', ' (leads to far.example)'],
+      ['**www.bank.example**', 'https://far.example', ' (leads to far.example)'],
+      ['https://bank.example@far.example/', 'https://evil.example', ' (leads to evil.example)'],
+      ['ann@bank.example', 'mailto:bob@far.example', ' (leads to far.example)'],
+      ['https://www.far.example/a', 'https://far.example/b', ''],
+      ['the bank', 'https://far.example', ''],
+      ['ann@far.example', 'mailto:bob@far.example', ''],
+    ];
+    const { page } = await openPage({ script: [{ text: links.map(([said, to]) => `- [${said}](${to})`).join('\n') }] });
+    await say(page, 'links');
+    const items = page.locator('.markdown li');
+    await items.nth(links.length - 1).waitFor();
+    const plain = (said: string) => said.replaceAll('*', '');
+    expect(await items.allTextContents()).toEqual(links.map(([said, , beside]) => plain(said) + beside));
+  });
 });

@@ -108,7 +108,12 @@ export default class {
   });
 
   it('W7 W31 script, links and images in skills and answers do nothing', async () => {
+    const name = '<img src=x onerror="window.harmed=1">';
     const { page, faults } = await openPage({
+      files: {
+        'skills/odd/SKILL.md': SKILL.replace('name: letters', `name: '${name}'`),
+        'skills/odd/<script>window.harmed=1<b>.md': name,
+      },
       script: [
         { text: 'See <script>window.harmed=1</script> [it](javascript:window.harmed=1) ![x](https://far.example/x.png)' },
         {
@@ -128,6 +133,12 @@ export default class {
     await page.getByRole('heading', { name: 'letters', level: 1 }).waitFor();
     await page.locator('.markdown').getByText('click').click();
     await page.getByRole('button', { name: 'Image from far.example: far' }).waitFor();
+    await page.getByRole('link', { name: 'Skills', exact: true }).last().click();
+    await page.getByRole('link', { name }).click();
+    await page.getByRole('heading', { name, level: 1 }).waitFor();
+    await page.locator('summary', { hasText: 'Resources' }).press('Enter');
+    await page.getByRole('button', { name: '<script>window.harmed=1<b>.md' }).click();
+    await page.locator('.markdown').getByText(name).first().waitFor();
     expect(await page.evaluate(() => (globalThis as { harmed?: number }).harmed)).toBeUndefined();
     expect(await page.locator('.markdown script, .markdown b, .markdown img, a[href^="javascript"]').count()).toBe(0);
     expect(faults).toEqual([]);
@@ -194,7 +205,7 @@ export default class {
     await page.getByRole('region', { name: 'What the model sees' }).getByText('System text').waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: 'System' }).click();
-    await page.getByText('Model:').waitFor();
+    await page.getByText('Examined').waitFor();
     for (const [part, shown] of [
       ['Extensions', 'rest_api'],
       ['Agents', 'helper'],

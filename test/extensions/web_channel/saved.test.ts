@@ -102,6 +102,17 @@ describePage('saved skills on the page', () => {
       await page.getByLabel('tone').inputValue(),
       await page.getByLabel('loud').isChecked(),
     ]).toEqual(['2', 'cold', true]);
+    for (const width of [360, 1280]) {
+      await page.setViewportSize({ width, height: 800 });
+      const rows = await page.locator('.field').evaluateAll((all) => all.map((each) => each.getBoundingClientRect()));
+      const boxes = await page.locator('.field > :is(input, select)').evaluateAll((all) => all.map((each) => each.getBoundingClientRect()));
+      const gaps = rows.slice(1).map(({ top }, at) => top - (rows[at]?.bottom ?? 0));
+      expect([
+        width,
+        Math.min(...gaps) >= 8,
+        Math.max(...boxes.map(({ left }) => left)) - Math.min(...boxes.map(({ left }) => left)) < 4,
+      ]).toEqual([width, true, true]);
+    }
     await page.getByLabel('count').fill('many');
     await page.getByLabel('site').fill('nowhere');
     await page.getByRole('button', { name: 'Run', exact: true }).press('Enter');
@@ -129,6 +140,11 @@ describePage('saved skills on the page', () => {
     open.open();
     await page.getByRole('status').getByText('ok').waitFor();
     await page.getByText('All of it.').first().waitFor();
+    expect(await page.locator('main .row .muted').first().textContent()).toMatch(/^(?:half done · )?\d steps? · \d calls? · /u);
+    const shown = page.locator('section', { hasText: 'Inputs' }).locator('dt, dd');
+    expect(await shown.allTextContents()).toEqual(
+      expect.arrayContaining(['title', 'Dr', 'count', '3', 'loud', 'false', 'site', 'https://example.com']),
+    );
     expect(await violations(page)).toEqual([]);
     const [runs] = (await api.pith.command(['runs', 'list'], { json: true })).values as [{ readonly inputs: JsonValue }[]];
     expect(runs[0]?.inputs).toEqual({

@@ -285,12 +285,16 @@ describePage('proposals on the page', () => {
     await propose(opened);
     await page.getByRole('link', { name: 'Skills', exact: true }).click();
     await page.getByRole('link', { name: 'Proposals (1)' }).click();
+    const chip = page.getByRole('listitem').getByText('The scan found something serious', { exact: true });
+    await chip.waitFor();
+    expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: 'poems' }).press('Enter');
     await page.getByText('pith skills proposals approve').waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     await page.keyboard.press('y');
     await page.getByRole('button', { name: 'Reject' }).press('Enter');
     await page.getByText('rejected', { exact: true }).waitFor();
+    expect(await chip.count()).toBe(0);
     expect(readFileSync(path.join(api.pith.sandbox, 'skills/poems/SKILL.md'), 'utf8')).not.toContain('curl');
     expect(await violations(page)).toEqual([]);
     expect(faults).toEqual([]);

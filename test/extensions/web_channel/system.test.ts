@@ -276,7 +276,30 @@ export default class {
     expect(await page.getByText('pith extensions reload').count()).toBe(0);
     await page.getByRole('button', { name: 'Reload sick' }).press('Enter');
     await page.getByText('it is sick').waitFor({ state: 'hidden' });
-    await page.getByText('Model:').waitFor();
+    await page.getByText('it is sick').waitFor({ state: 'detached' });
+    expect(await violations(page)).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  it('W15 health says no less than pith doctor: its verdict, and each finding with whose it is', async () => {
+    const { api, page, faults } = await openPage({
+      files: {
+        'extensions/broken/manifest.yaml': '{id: broken, entrypoint: main.ts, provides: [tool]}',
+        'extensions/broken/main.ts': 'export default class {',
+        'extensions/odd/manifest.yaml': '{id: odd, entrypoint: main.ts, provides: [tool], colour: red}',
+        'extensions/odd/main.ts': 'export default class { getTools() { return []; } }',
+      },
+    });
+    await page.getByRole('link', { name: 'System' }).click();
+    await page.getByText('Problems found.').waitFor();
+    const token = await api.token({ role: 'admin', may: 'admin' });
+    const { findings } = (await api.request('/api/doctor', { token })).json as {
+      readonly findings: readonly { readonly message: string; readonly of: readonly string[] }[];
+    };
+    expect(findings.map(({ of }) => of)).toEqual(expect.arrayContaining([['broken'], ['odd']]));
+    const shown = await page.locator('.findings li').allTextContents();
+    findings.forEach(({ of, message }, at) => expect(shown[at]).toContain(`${of.length === 0 ? '' : `${of.join(', ')}: `}${message}`));
+    expect(shown).toHaveLength(findings.length);
     expect(await violations(page)).toEqual([]);
     expect(faults).toEqual([]);
   });
@@ -293,8 +316,12 @@ export default class {
     ];
     const sent: string[] = [];
     await page.route('**/api/doctor', (route) => {
-      const notes = cures.map((cure, at) => ({ severity: 'warning', code: `no_${at}`, message: `number ${at}`, cure }));
-      return route.fulfill({ json: { ok: false, model: { ref: 'a/b', why: '' }, skills: {}, extensions: [], agents: [], notes } });
+      const findings = cures.map((cure, at) => ({ severity: 'warning', of: [], message: `number ${at}`, cure }));
+      const verdict = { level: 'bad', text: 'Problems found' };
+      const sandbox = { trust: 'own', why: null };
+      return route.fulfill({
+        json: { verdict, findings, sandbox, model: { ref: 'a/b', why: '' }, skills: {}, extensions: [], agents: [] },
+      });
     });
     await page.route('**/api/extensions/**', (route) => {
       sent.push(`${route.request().method()} ${new URL(route.request().url()).pathname}`);

@@ -9,7 +9,8 @@ const KEPT_MS = 30 * DAY_MS;
 const MOST = 100;
 /** What waits for an administrator, whoever caused it. */
 const FOR_ADMINISTRATORS: ReadonlySet<string> = new Set(['proposal']);
-const ABOUT = z.strictObject({ kind: z.string(), id: z.string() });
+const ABOUT = z.object({ kind: z.string(), id: z.string() });
+type About = z.infer<typeof ABOUT>;
 
 /** What a person is told outside of turns: kept until they dismiss it, for a page that they have open or open later. */
 export class Notices {
@@ -50,6 +51,19 @@ export class Notices {
     ]);
     await this.feed.add(rows.map((row) => ({ kind: 'notice', id: row.id, userId: row.user_id })));
     return id;
+  }
+
+  /** Nobody is shown any more what was told of this until then. */
+  async settle({ kind, id }: About, until = Infinity): Promise<void> {
+    const about = JSON.stringify({ kind, id });
+    const found = await this.tables.all((db) =>
+      db.selectFrom('rest_api__notices').select(['id', 'user_id', 'at']).where('about', '=', about),
+    );
+    const old = found.filter(({ at }) => Number(at) <= until);
+    if (old.length === 0) return;
+    const ids = old.map((row) => row.id);
+    await this.tables.write((db) => [db.deleteFrom('rest_api__notices').where('id', 'in', ids)]);
+    await this.feed.add(old.map((row) => ({ kind: 'notice', id: row.id, userId: row.user_id })));
   }
 
   routes(): readonly ApiRoute[] {

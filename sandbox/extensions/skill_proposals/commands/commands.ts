@@ -25,7 +25,8 @@ export function proposalCommands(context: Context, decisions: Decisions): readon
   ];
 }
 
-function list(context: Context, { proposals }: Decisions): Command {
+function list(context: Context, decisions: Decisions): Command {
+  const { proposals } = decisions;
   return {
     path: 'skills proposals list',
     description: 'List the changes of skills that agents propose',
@@ -41,7 +42,9 @@ function list(context: Context, { proposals }: Decisions): Command {
           ({ id }) =>
             id === name,
       );
-      io.json(entries.map(entryJson));
+      const serious = new Map<string, readonly string[]>();
+      for (const entry of entries) if (isWaiting(entry.state)) serious.set(entry.id, await decisions.serious(entry));
+      io.json(entries.map((entry) => ({ ...entryJson(entry), ...(serious.has(entry.id) && { serious: [...serious.get(entry.id)!] }) })));
       if (io.wantsJson) return;
       if (entries.length === 0) {
         io.print(all.length === 0 ? 'Nothing was proposed.' : 'Nothing waits for you. With --all, those that were decided are listed too.');
@@ -49,7 +52,7 @@ function list(context: Context, { proposals }: Decisions): Command {
       }
       io.print(
         renderTable(
-          entries.map((entry) => row(entry, context)),
+          entries.map((entry) => row(entry, (serious.get(entry.id) ?? []).length > 0, context)),
           textColumns(['ID', 'STATUS', 'SKILL', 'BY', 'WHEN', 'WHY']),
           widthOf(io),
         ),
@@ -72,10 +75,10 @@ function count({ proposals }: Decisions): Command {
   };
 }
 
-function row({ id, state, proposal, problem }: Entry, { clock }: Context): readonly string[] {
+function row({ id, state, proposal, problem }: Entry, isSerious: boolean, { clock }: Context): readonly string[] {
   if (proposal === null) return [id, state, '', '', '', problem ?? ''];
   const { skill, author, created, justification, sources } = proposal;
-  const from = sources.length === 0 ? '' : 'FROM OUTSIDE: ';
+  const from = `${isSerious ? 'SERIOUS: ' : ''}${sources.length === 0 ? '' : 'FROM OUTSIDE: '}`;
   return [id, state, skill, author, localTime(Date.parse(created), clock.now()), printableLine(`${from}${justification}`)];
 }
 

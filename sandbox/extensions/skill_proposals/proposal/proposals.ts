@@ -84,14 +84,17 @@ export class Proposals {
     const status = moved(entry.state, move);
     if (status === null) throw refusedMove(entry, move);
     const { proposal, file } = entry;
+    const hasSettled = status !== 'applying' && move !== 'release';
     if (proposal === null) {
       await this.#writer.writeProposal(file.name, null, file.text); // it is rejected: its file is kept beside the others
+      await this.notices.settled(entry);
       this.context.events.publish(proposalChanged, { proposalId: entry.id });
       return { ...entry, state: status };
     }
     const next = { ...proposal, ...change, status: status as Proposal['status'] };
     await this.#writer.writeProposal(file.name, fileText(next), file.text);
     if (!isWaiting(status) && status !== 'applying') await this.shown.forget(entry.id);
+    if (hasSettled) await this.notices.settled(entry);
     return this.#again(file.name);
   }
 

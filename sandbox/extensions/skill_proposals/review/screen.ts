@@ -4,7 +4,7 @@ import { localTime, widthOf } from '@pith/command-line';
 import { counted, enumerated, printable, printableLine, someOf, wrapLines } from '@pith/plain-text';
 import type { Entry, Proposal } from '../proposal/proposal.ts';
 import { changeIn, diffText } from './changed-files.ts';
-import { type Misfit, type Review, wholeTexts } from './review.ts';
+import { type Misfit, type Review, seriousLines, wholeTexts } from './review.ts';
 
 const SHOWN_FINDINGS = 10;
 /** A row has so many columns at least, however narrow the terminal is. */
@@ -230,6 +230,7 @@ export function reviewJson(review: Review): { [key: string]: JsonValue } {
     catalog: { before: before.catalogLine, after: after.catalogLine },
     lint: [...review.newLint],
     warnings: [...review.warnings],
+    serious: [...seriousLines(review.newScan)],
     scan: review.newScan.map((finding) => ({ ...finding })),
     tools: review.weakened === 'all' ? 'all' : [...review.weakened],
     addresses: [...review.newHosts],

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { type ExtensionContext, messageOf, PithError, type TurnInfo } from 'pith';
+import { type ExtensionContext, messageOf, PithError, type TopicMap, type TurnInfo } from 'pith';
 import { sha256 } from '@pith/plain-data';
 import { type SkillFolderPlaces, skillFolders } from '@pith/safe-files';
 import { enumerated, printableLine } from '@pith/plain-text';
@@ -133,6 +133,7 @@ export class Drafts implements SkillDrafts {
       );
     files.remove(id);
     records.remove(id);
+    this.decided(id);
   }
 
   /** Resolves once it is known what changed below the tools. Tells people of the drafts that the turn wrote, or accepts them where the setting says that this needs nobody. */
@@ -220,6 +221,7 @@ export class Drafts implements SkillDrafts {
     if ((await files.read(id))?.digest !== digest) return;
     files.remove(id);
     records.remove(id);
+    this.decided(id);
   }
 
   async #looked(id: string): Promise<Looked> {
@@ -291,11 +293,21 @@ export class Drafts implements SkillDrafts {
     }
   }
 
+  /** What people were told of this skill is out of date. */
+  decided(id: string): void {
+    this.#publish('notice.settled', { v: 1, about: { kind: 'skill', id } });
+  }
+
   #notify({ threadId, userId }: TurnInfo, id: string, text: string): void {
-    const { events, logger } = this.ports.context;
-    const notice = { v: 1, text, kind: 'info', about: { kind: 'skill', id }, target: null, threadId, userId } as const;
-    void Promise.resolve(events.publish('notify', notice, { key: threadId })).catch((error: unknown) =>
-      logger.warn(`${text}; the notice could not be sent: ${messageOf(error)}`),
+    this.#publish('notify', { v: 1, text, kind: 'info', about: { kind: 'skill', id }, target: null, threadId, userId });
+  }
+
+  #publish<T extends 'notify' | 'notice.settled'>(topic: T, payload: TopicMap[T] & { readonly about: { readonly id: string } }): void {
+    const { events } = this.ports.context;
+    const { id } = payload.about;
+    void this.#finish(
+      events.publish(topic, payload, { key: `skill/${id}` }).then(() => undefined),
+      `people could not be notified of the skill '${id}'`,
     );
   }
 }

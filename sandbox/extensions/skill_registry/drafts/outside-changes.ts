@@ -23,6 +23,8 @@ export interface OutsidePorts {
   readonly logger: Logger;
   readonly history: History;
   readonly versions: Versions;
+  /** A person said what becomes of it. */
+  decided(id: string): void;
 }
 
 const schema = once(() =>
@@ -137,8 +139,9 @@ export class OutsideChanges {
   }
 
   /** A person wants it as it is now. */
-  accept(change: HistorySubject): void {
+  accept(change: HistorySubject & { readonly id: string }): void {
     this.#folder.remove(`${sha256(keyOf(change))}.json`);
+    this.ports.decided(change.id);
   }
 
   /** The snapshot with the recorded versions in the place of what changed, also while the turns still go on in which it did. */

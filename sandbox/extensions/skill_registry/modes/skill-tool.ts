@@ -3,7 +3,7 @@ import { printableLine } from '@pith/plain-text';
 import { clean, listResources, type ResourceList } from '@pith/skill-files';
 import { digestOf } from '../turns.ts';
 import { nameOf, unlistedFiles } from '../reading/envelope.ts';
-import { loadPart, type ToolPorts, withSkill } from '../reading/read-skill.ts';
+import { loadPart, type ToolPorts, withSkill, titleOf } from '../reading/read-skill.ts';
 import { presentsSkill, skillResult } from '../reading/results.ts';
 import type { Skill } from '../skill.ts';
 
@@ -30,12 +30,13 @@ async function activate(ports: ToolPorts, skill: Skill, part: number, call: Tool
   if (isToolResult(loaded)) return loaded;
   const { load, text, parts, stale } = loaded;
   const isWhole = parts === 1;
-  const title = `Skill ${printableLine(skill.id)} loaded`;
   if (ports.turns.activate(call.turn, load)) {
     // A turn is one run: the next one begins with none active.
     ports.turns.record(call.turn, { ...load, again: true });
     const which = isWhole ? '' : ` part ${part}/${parts}`;
-    return skillResult(`Skill \`${clean(skill.id)}\`${which} is already active: follow its instructions above.`, skill, { title });
+    return skillResult(`Skill \`${clean(skill.id)}\`${which} is already active: follow its instructions above.`, skill, {
+      title: titleOf(skill),
+    });
   }
   const resources = await listResources(skill.realDirectory);
   call.signal.throwIfAborted();
@@ -52,7 +53,7 @@ async function activate(ports: ToolPorts, skill: Skill, part: number, call: Tool
     text,
     ...(part < parts ? ['', `The next part is skill(skill_name="${clean(skill.id)}", part=${part + 1}).`] : []),
   ].join('\n');
-  return skillResult(output, skill, { title, retain: { key: skill.id, digest: digestOf(load, call.turn) } });
+  return skillResult(output, skill, { title: titleOf(skill, text), retain: { key: skill.id, digest: digestOf(load, call.turn) } });
 }
 
 function fileLine(resources: ResourceList): readonly string[] {

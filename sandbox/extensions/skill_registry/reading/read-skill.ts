@@ -6,6 +6,7 @@ import type { SkillsConfig } from '../config.ts';
 import type { SkillRegistry } from '../registry.ts';
 import type { SkillSearch } from '../search/skill-search.ts';
 import { clean, listResources } from '@pith/skill-files';
+import { countTokens } from '@pith/token-count';
 import { allowedTools } from '../modes/allowed-tools.ts';
 import { digestOf, type SkillLoad, type SkillTurns } from '../turns.ts';
 import type { Skill, Snapshot } from '../skill.ts';
@@ -80,10 +81,9 @@ export async function readSkill(ports: ToolPorts, skill: Skill, part: number, ca
   const { load, text, parts, stale } = loaded;
   const { sha256 } = load;
   const status = ports.turns.loadStatus(call.turn, load);
-  const title = `Skill ${printableLine(skill.id)} loaded`;
   if (status === 'same') {
     ports.turns.record(call.turn, { ...load, again: true });
-    return skillResult(renderPointer(skill.id, sha256, part, parts), skill, { title });
+    return skillResult(renderPointer(skill.id, sha256, part, parts), skill, { title: titleOf(skill) });
   }
   const resources = await listResources(skill.realDirectory);
   const notes = [
@@ -94,7 +94,13 @@ export async function readSkill(ports: ToolPorts, skill: Skill, part: number, ca
   call.signal.throwIfAborted();
   ports.turns.record(call.turn, load);
   const output = renderEnvelope({ skill, sha256, text, part, parts, resources, notes });
-  return skillResult(output, skill, { title, retain: { key: skill.id, digest: digestOf(load, call.turn) } });
+  return skillResult(output, skill, { title: titleOf(skill, text), retain: { key: skill.id, digest: digestOf(load, call.turn) } });
+}
+
+/** `text`: what of it was read just now. */
+export function titleOf({ id }: Pick<Skill, 'id'>, text?: string): string {
+  const loaded = `Skill ${printableLine(id)} loaded`;
+  return text === undefined ? loaded : `${loaded}, ${countTokens(text).toLocaleString('en')} tokens`;
 }
 
 /** `allowed-tools` is advice here: what it names and nobody has is said, so that no model looks for it. */

@@ -159,15 +159,15 @@ function About({ conversation: { thread }, figures }: { readonly conversation: C
   const parts = [value?.agentId, figures.model.value, usage === null ? '' : usedText(usage)].filter((part) => part);
   return (
     <p class="about muted">
-      {parts.length === 0 ? '\u00a0' : parts.join(' · ')}
       {value !== null && value.branchOf !== null && (
         <>
-          {' · '}
           <a href={address('chat', value.branchOf)} onClick={followLink}>
             the conversation that it branched from
           </a>
+          {' · '}
         </>
       )}
+      {parts.length === 0 ? '\u00a0' : parts.join(' · ')}
     </p>
   );
 }

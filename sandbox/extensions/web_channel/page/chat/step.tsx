@@ -1,6 +1,5 @@
-import { countTokens } from '@pith/token-count';
 import { Fragment, type VNode } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
 import { Markdown } from '../parts/markdown.tsx';
 import { lengthOf } from '../parts/length.ts';
@@ -84,7 +83,7 @@ function MessageView({ message, results, figures, onEdit }: MessageProps): VNode
             ))}
           </ul>
         )}
-        <button type="button" class="quiet" onClick={() => onEdit(message)}>
+        <button type="button" class="quiet" title="In a branch: this conversation stays" onClick={() => onEdit(message)}>
           Edit and ask again
         </button>
       </article>
@@ -139,8 +138,6 @@ function callOf({ id = '', name = '', input }: TurnEvent, events: readonly TurnE
   return { id, name, input, result, line: ended?.line ?? (output === '' ? undefined : output) };
 }
 
-const SKILL_TOOLS = ['read_skill', 'skill', 'run_skill'];
-
 interface CallProps {
   readonly call: Call;
   /** Absent while it is open. */
@@ -150,7 +147,6 @@ interface CallProps {
 /** A call, folded: its name and how it went; its input, its result and its time on demand. */
 function CallView({ call: { id, name, input, result, line }, times }: CallProps): VNode {
   const [time, setTime] = useState<number | null>(null);
-  const skill = SKILL_TOOLS.includes(name) ? skillIn(input) : null;
   const state = stateOf(result);
   const open = ({ currentTarget }: { readonly currentTarget: HTMLDetailsElement }): void => {
     if (currentTarget.open && times !== undefined && time === null) void times().then((known) => setTime(known.get(id) ?? null));
@@ -158,9 +154,9 @@ function CallView({ call: { id, name, input, result, line }, times }: CallProps)
   return (
     <details class={`call ${state}`} onToggle={open}>
       <summary>
-        <span aria-hidden="true">{MARKS[state]}</span> {skill === null ? <code>{name}</code> : <SkillChip skill={skill} result={result} />}{' '}
+        <span aria-hidden="true">{MARKS[state]}</span> <code>{name}</code>{' '}
         {(state === 'failed' || state === 'refused') && <span>{state} </span>}
-        <span class="muted">{result?.title ?? line?.split('\n')[0] ?? (skill === null ? briefly(input) : '')}</span>
+        <span class="muted">{result?.title ?? line?.split('\n')[0] ?? briefly(input)}</span>
       </summary>
       <Arguments input={input} />
       {result === null ? line !== undefined && <CodeBlock code={line} language="" /> : <Output value={result.output} />}
@@ -177,23 +173,6 @@ function stateOf(result: Result | null): keyof typeof MARKS {
   if (result.ok) return 'done';
   const { error } = Object(result.output) as { readonly error?: { readonly code?: unknown } };
   return error?.code === 'approval_denied' ? 'refused' : 'failed';
-}
-
-/** What of a skill the model has read, with the tokens of that: the same as the list of skills says. */
-function SkillChip({ skill, result }: { readonly skill: string; readonly result: Result | null }): VNode {
-  const text = typeof result?.output === 'string' ? instructionsIn(result.output) : '';
-  const tokens = useMemo(() => countTokens(text), [text]);
-  if (result === null) return <span class="chip">loading {skill}</span>;
-  return (
-    <span class={result.ok ? 'chip good' : 'chip bad'}>
-      {result.ok ? `loaded ${skill}, ${short(tokens)} tokens` : `${skill} was not loaded`}
-    </span>
-  );
-}
-
-/** What a skill says, without what the tool says around it; all of it, where it says nothing around. */
-function instructionsIn(output: string): string {
-  return /^<skill [^\n]*>\n(.*)\n<\/skill/msu.exec(output)?.[1] ?? output;
 }
 
 /** Values of several lines are shown as they are, patches and replacements with the colours of a difference. */
@@ -240,12 +219,6 @@ function isDifference(text: string): boolean {
 function Output({ value }: { readonly value: unknown }): VNode {
   const text = typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? '');
   return <CodeBlock code={text} language={isDifference(text) ? 'diff' : typeof value === 'string' ? '' : 'json'} />;
-}
-
-function skillIn(input: unknown): string | null {
-  const { skill_id: id, skill, name } = (input ?? {}) as Readonly<Record<string, unknown>>;
-  const found = [id, skill, name].find((value) => typeof value === 'string');
-  return found === undefined ? null : String(found);
 }
 
 /** In one line. */

@@ -2,19 +2,17 @@ import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { coloured as Coloured } from './colours.ts';
-import { visible } from './visible.ts';
 import { CopyButton } from './copy-button.tsx';
 
 /** Loaded with the first block of code. */
 const colours = signal<typeof Coloured | null>(null);
 
-/** Code as it is; what reorders it or is invisible is written out. */
+/** Code as it is. */
 export function CodeBlock({ code, language }: { readonly code: string; readonly language: string }): VNode {
   useEffect(() => {
     if (language !== '' && colours.value === null) void import('./colours.ts').then(({ coloured }) => (colours.value = coloured));
   }, [language]);
   const { value } = colours;
-  const shown = visible(code);
   return (
     <figure class="code">
       <figcaption>
@@ -22,7 +20,7 @@ export function CodeBlock({ code, language }: { readonly code: string; readonly 
         <CopyButton text={code} />
       </figcaption>
       <pre tabIndex={0} aria-label={language === '' ? 'Code' : `Code in ${language}`}>
-        <code>{value === null ? shown : value(shown, language)}</code>
+        <code>{value === null ? code : value(code, language)}</code>
       </pre>
     </figure>
   );

@@ -1,4 +1,3 @@
-import { visible } from './visible.ts';
 import type { VNode } from 'preact';
 
 interface Row {
@@ -27,8 +26,8 @@ export function Difference({ patch, titles: [before, after] = ['Now', 'Proposed'
         <tbody>
           {rows.map((row, at) => (
             <tr key={at} class={row.before === row.after ? '' : 'changed'}>
-              <td class={row.after === row.before ? '' : 'out'}>{row.before && visible(row.before)}</td>
-              <td class={row.after === row.before ? '' : 'in'}>{row.after && visible(row.after)}</td>
+              <td class={row.after === row.before ? '' : 'out'}>{row.before}</td>
+              <td class={row.after === row.before ? '' : 'in'}>{row.after}</td>
             </tr>
           ))}
         </tbody>

@@ -125,7 +125,11 @@ function Inline({ token }: { readonly token: Token }): ComponentChildren {
       return <br />;
     case 'link': {
       const { href, tokens } = token as Tokens.Link;
-      return <SafeLink address={href}>{inline(tokens)}</SafeLink>;
+      return (
+        <SafeLink address={href} said={textOf(tokens)}>
+          {inline(tokens)}
+        </SafeLink>
+      );
     }
     case 'image': {
       const { href, text } = token as Tokens.Image;
@@ -145,27 +149,61 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 
 const PROTOCOLS = ['https:', 'http:', 'mailto:'];
 
-/** A link to somewhere else; any other kind of address is text. */
-function SafeLink({ address, children }: { readonly address: string; readonly children: ComponentChildren }): VNode {
-  const url = URL.canParse(address) ? new URL(address) : null;
+interface SafeLinkProps {
+  readonly address: string;
+  /** Its text. */
+  readonly said: string;
+  readonly children: ComponentChildren;
+}
+
+/** A link to somewhere else; any other kind of address is text. One whose text is another address has its own beside it. */
+function SafeLink({ address, said, children }: SafeLinkProps): VNode {
+  const url = urlOf(address);
   if (url === null || !PROTOCOLS.includes(url.protocol)) return <span title={address}>{children}</span>;
+  const to = hostOf(url);
+  const claimed = hostIn(said);
   return (
-    <a href={url.href} target="_blank" rel="noopener noreferrer nofollow">
-      {children}
-    </a>
+    <>
+      <a href={url.href} target="_blank" rel="noopener noreferrer nofollow">
+        {children}
+      </a>
+      {claimed !== null && claimed !== to && <span class="target"> (leads to {to})</span>}
+    </>
   );
+}
+
+function urlOf(address: string): URL | null {
+  return URL.canParse(address) ? new URL(address) : null;
+}
+
+/** Where a text seems to lead; null: it does not look like an address. */
+function hostIn(said: string): string | null {
+  const text = said.replaceAll(/[\p{C}\s]/gu, '');
+  const bare = /^(?:[^\s@/]+@)?(?:[\p{L}\p{N}_-]+\.)+\p{L}{2,}\.?(?:[:/?#].*)?$/u;
+  const url = /^[a-z]+:\/\//iu.test(text) ? urlOf(text) : bare.test(text) ? urlOf(`https://${text}`) : null;
+  return url === null ? null : hostOf(url);
+}
+
+function hostOf({ protocol, host, pathname }: URL): string {
+  return (protocol === 'mailto:' ? pathname.slice(pathname.lastIndexOf('@') + 1) : host).toLowerCase().replace(/^www\./u, '');
+}
+
+function textOf(tokens: readonly Token[] = []): string {
+  return tokens
+    .map((token) => ('tokens' in token && token.tokens !== undefined ? textOf(token.tokens) : 'text' in token ? String(token.text) : ''))
+    .join('');
 }
 
 /** Nothing is fetched from elsewhere before a person asks for it. */
 function Picture({ address, text }: { readonly address: string; readonly text: string }): VNode {
   const [isWanted, setWanted] = useState(false);
-  const url = URL.canParse(address) ? new URL(address) : null;
+  const url = urlOf(address);
   if (url === null || url.protocol !== 'https:') return <span class="muted">[image: {text || address}]</span>;
   if (isWanted)
     return (
-      <a href={url.href} target="_blank" rel="noopener noreferrer nofollow">
+      <SafeLink address={url.href} said={text}>
         {text || url.href}
-      </a>
+      </SafeLink>
     );
   return (
     <button type="button" class="quiet" onClick={() => setWanted(true)} title={url.href}>

@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import { Fragment, type VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Markdown } from '../parts/markdown.tsx';
 import { Awaited } from '../parts/awaited.tsx';
@@ -8,8 +8,7 @@ import { address, followLink } from '../router.ts';
 import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { ofWorkIn } from '../work/changes.ts';
-import { threadLink } from '../work/thread-link.ts';
-import { Timeline } from '../work/timeline.tsx';
+import { ThreadLink, ThreadTimeline } from '../work/of-thread.tsx';
 import { hasEnded, type Run } from './saved-skill.ts';
 
 /** One run as it goes on, and what came of it. */
@@ -28,7 +27,6 @@ export function RunPage({ id }: { readonly id: string }): VNode {
     await ask('POST', `${path}/cancel`).catch((error: unknown) => setError(error as ApiError));
     again();
   };
-  const conversation = run.started_at === null ? null : threadLink(run.thread, run.user);
   const took = run.started_at === null || run.ended_at === null ? null : run.ended_at - run.started_at;
   return (
     <main class="view">
@@ -43,9 +41,7 @@ export function RunPage({ id }: { readonly id: string }): VNode {
           {run.state}
         </span>
         <span class="muted">
-          {[run.status, of(run.steps, 'step'), of(run.tool_calls, 'call'), took === null ? '' : lengthOf(took)]
-            .filter((part) => part !== '')
-            .join(' · ')}
+          {[run.status, of(run.steps, 'step'), of(run.tool_calls, 'call'), took === null ? '' : lengthOf(took)].filter(Boolean).join(' · ')}
         </span>
         {!hasEnded(run) && (
           <button type="button" onClick={() => void cancel()}>
@@ -56,20 +52,15 @@ export function RunPage({ id }: { readonly id: string }): VNode {
       <Problem error={error} />
       {run.error !== null && <p role="alert">{run.error.message}</p>}
       {run.delivery === 'failed' && <p role="alert">Its result was not delivered: {run.delivery_error}</p>}
-      {conversation !== null && (
-        <p>
-          <a href={conversation.href} onClick={followLink}>
-            {conversation.text}
-          </a>
-        </p>
-      )}
-      {run.output !== null && <Markdown text={run.output} />}
-      {(run.steps > 0 || hasEnded(run)) && (
+      {run.started_at !== null && <ThreadLink thread={run.thread} owner={run.user} />}
+      <RunInputs inputs={run.inputs} />
+      {run.output !== null && (
         <section>
-          <h2>Timeline</h2>
-          <Timeline threadId={run.thread} />
+          <h2>Result</h2>
+          <Markdown text={run.output} />
         </section>
       )}
+      {(run.steps > 0 || hasEnded(run)) && <ThreadTimeline thread={run.thread} />}
       {(run.history?.length ?? 0) > 0 && (
         <section>
           <h2>Steps</h2>
@@ -83,6 +74,25 @@ export function RunPage({ id }: { readonly id: string }): VNode {
         </section>
       )}
     </main>
+  );
+}
+
+/** What it was asked with. */
+function RunInputs({ inputs }: Pick<Run, 'inputs'>): VNode | null {
+  const given = Object.entries(inputs);
+  if (given.length === 0) return null;
+  return (
+    <section>
+      <h2>Inputs</h2>
+      <dl class="facts">
+        {given.map(([name, value]) => (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd class="pre">{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
+          </Fragment>
+        ))}
+      </dl>
+    </section>
   );
 }
 

@@ -1,5 +1,4 @@
 import { CureView } from '../parts/cure.tsx';
-import { visible } from '../parts/visible.ts';
 import type { VNode } from 'preact';
 import type { Finding } from './skill.ts';
 
@@ -10,7 +9,7 @@ export function Findings({ findings }: { readonly findings: readonly Finding[] }
       {findings.map(({ severity, message, cure, line }, at) => (
         <p key={at} class={severity === 'error' ? 'bad' : severity === 'warning' ? 'warn' : ''}>
           {line !== undefined && `Line ${line}: `}
-          {visible(message)}
+          {message}
           <CureView cure={cure} />
         </p>
       ))}

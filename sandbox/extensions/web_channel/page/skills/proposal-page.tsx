@@ -9,7 +9,7 @@ import { said } from '../parts/said.tsx';
 import { skillTokens } from '../parts/tokens.ts';
 import { followLink, goTo } from '../router.ts';
 import { useLoaded } from '../server/loaded.ts';
-import { changesProposals, isWaiting, linesText, type ProposalReview, type ProposalWarnings } from './proposal.ts';
+import { changesProposals, isSerious, isWaiting, linesText, type ProposalReview, type ProposalWarnings, SERIOUS } from './proposal.ts';
 
 /** One proposal: why, what it changes side by side, what was measured, and the decision. */
 export function ProposalPage({ id }: { readonly id: string }): VNode {
@@ -167,8 +167,7 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
   const why = useRef<HTMLInputElement>(null);
   const [isDespite, setDespite] = useState(false);
   const isWorse = review.evaluation?.verdict === 'worse';
-  const isSerious = (review.scan ?? []).some(({ severity }) => severity === 'high');
-  const canApprove = isWaiting(review) && review.digest !== undefined && !isSerious && (!isWorse || isDespite);
+  const canApprove = isWaiting(review) && review.digest !== undefined && !isSerious(review) && (!isWorse || isDespite);
   const canReject = isWaiting(review) || ['malformed', 'expired', 'superseded'].includes(review.status);
   const decide = async (what: 'approve' | 'reject', body: object): Promise<void> => {
     if (isBusy) return;
@@ -200,20 +199,19 @@ function Decision({ review, path, view, again }: DecisionProps): VNode | null {
   return (
     <section class="decide" aria-label="Decide">
       <Problem error={error} />
-      {isWaiting(review) && isWorse && !isSerious && (
+      {isWaiting(review) && isWorse && !isSerious(review) && (
         <label>
           <input type="checkbox" checked={isDespite} onChange={({ currentTarget }) => setDespite(currentTarget.checked)} /> Approve although
           it breaks cases of the skill
         </label>
       )}
-      {isWaiting(review) && isSerious && (
+      {isWaiting(review) && isSerious(review) && (
         <p class="bad">
-          The scan found something serious: it can only be approved in a terminal, with{' '}
-          <code>pith skills proposals approve {review.id}</code>
+          {SERIOUS}: it can only be approved in a terminal, with <code>pith skills proposals approve {review.id}</code>
         </p>
       )}
       <div class="row">
-        {isWaiting(review) && !isSerious && (
+        {isWaiting(review) && !isSerious(review) && (
           <button type="button" class="main" disabled={!canApprove || isBusy} onClick={approve}>
             Approve <kbd>y</kbd>
           </button>

@@ -23,6 +23,8 @@ export interface ProposalEntry {
   readonly justification?: string;
   /** As it was proposed. */
   readonly change?: Lines & { readonly files: readonly ChangedFile[] };
+  /** What the scan found in it that may do harm, as lines. */
+  readonly serious?: readonly string[];
   /** Why it was rejected. */
   readonly reason?: string;
   /** Why it cannot be read. */
@@ -77,6 +79,10 @@ export const changesProposals = (id?: string): ((event: ServerEvent) => boolean)
   const changes = concerns('proposal', id);
   return (event) => changes(event) || changesSkills(event);
 };
+
+export const SERIOUS = 'The scan found something serious';
+
+export const isSerious = ({ serious = [] }: Pick<ProposalEntry, 'serious'>): boolean => serious.length > 0;
 
 export const isWaiting = ({ status }: Pick<ProposalEntry, 'status'>): boolean => status === 'open' || status === 'stale';
 

@@ -2,10 +2,9 @@ import type { VNode } from 'preact';
 import { address, followLink, parts } from '../router.ts';
 import { Awaited } from '../parts/awaited.tsx';
 import { Said } from '../parts/said.tsx';
-import { visible } from '../parts/visible.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { ProposalPage } from './proposal-page.tsx';
-import { changesProposals, changeText, isWaiting, type ProposalEntry } from './proposal.ts';
+import { changesProposals, changeText, isSerious, isWaiting, type ProposalEntry, SERIOUS } from './proposal.ts';
 
 /** Changes of skills that agents propose, and one of them side by side with what it changes. */
 export function Proposals(): VNode {
@@ -34,11 +33,12 @@ function ProposalList(): VNode {
               {entry.skill ?? entry.id}
             </a>
             <span class={`chip ${isWaiting(entry) ? 'warn' : ''}`}>{entry.status}</span>
+            {isSerious(entry) && <span class="chip bad">{SERIOUS}</span>}
             <span class="muted">
               {entry.author} · {entry.createdAt === null ? '' : new Date(entry.createdAt).toLocaleString()}
             </span>
-            {entry.justification !== undefined && <p>{visible(firstLine(entry.justification))}</p>}
-            {entry.change !== undefined && <p class="muted">{visible(changeText(entry.change))}</p>}
+            {entry.justification !== undefined && <p>{firstLine(entry.justification)}</p>}
+            {entry.change !== undefined && <p class="muted">{changeText(entry.change)}</p>}
             {(entry.reason ?? entry.problem) !== undefined && <p class="muted">{entry.reason ?? entry.problem}</p>}
           </li>
         ))}

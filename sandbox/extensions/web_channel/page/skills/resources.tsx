@@ -1,4 +1,3 @@
-import { visible } from '../parts/visible.ts';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { CodeBlock } from '../parts/code-block.tsx';
@@ -36,7 +35,7 @@ export function Resources({ path }: { readonly path: string }): VNode {
         {value?.files.map(({ path: file, size }) => (
           <li key={file}>
             <button type="button" class="quiet" aria-pressed={file === chosen} onClick={() => setChosen(file === chosen ? null : file)}>
-              {visible(file)}
+              {file}
             </button>
             <span class="muted">{size.toLocaleString()} bytes</span>
           </li>

@@ -1,5 +1,4 @@
 import { skillTokens } from '../parts/tokens.ts';
-import { visible } from '../parts/visible.ts';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { useAttempt } from '../parts/attempt.ts';
@@ -55,7 +54,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
         </a>
       </p>
       <div class="row">
-        <h1>{visible(skill.name)}</h1>
+        <h1>{skill.name}</h1>
         <span class={`chip ${skill.state === 'offered' ? 'good' : 'warn'}`}>{skill.state}</span>
         <span class="muted">
           {skill.source} · {skillTokens(skill)}
@@ -67,7 +66,7 @@ export function SkillPage({ id }: { readonly id: string }): VNode {
           </span>
         ))}
       </div>
-      <p>{visible(skill.description)}</p>
+      <p>{skill.description}</p>
       {skill.reason !== undefined && (
         <p class="warn">
           {skill.reason}

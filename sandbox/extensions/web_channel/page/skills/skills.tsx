@@ -1,5 +1,4 @@
 import { skillTokens } from '../parts/tokens.ts';
-import { visible } from '../parts/visible.ts';
 import { useSignal } from '@preact/signals';
 import type { ComponentType, VNode } from 'preact';
 import { Awaited } from '../parts/awaited.tsx';
@@ -101,14 +100,14 @@ function SkillList(): VNode {
         {list.rows.map((skill) => (
           <li key={`${skill.source}/${skill.id}`}>
             <a href={address('skills/skill', skill.source, skill.id)} onClick={followLink}>
-              {visible(skill.name)}
+              {skill.name}
             </a>
             <span class={`chip ${skill.state === 'offered' ? 'good' : 'warn'}`}>{skill.state}</span>
             <span class="muted">
               {skill.source} · {skillTokens(skill)}
               {skill.version !== undefined && ` · ${skill.version}`}
             </span>
-            <p>{visible(skill.description)}</p>
+            <p>{skill.description}</p>
             {skill.tags?.map((each) => (
               <button key={each} type="button" class="chip" aria-label={`Only ${each}`} onClick={() => (tag.value = each)}>
                 {each}

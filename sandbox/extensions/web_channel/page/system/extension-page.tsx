@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
+import { CodeWords } from '../parts/code-words.tsx';
 import { change } from '../parts/confirm.tsx';
 import { Awaited } from '../parts/awaited.tsx';
 import { CureView } from '../parts/cure.tsx';
@@ -56,7 +57,9 @@ export function ExtensionPage({ id }: { readonly id: string }): VNode {
         )}
       </div>
       <Problem error={error.value} />
-      <p>{description}</p>
+      <p>
+        <CodeWords text={description} />
+      </p>
       {message !== undefined && (
         <p class="bad">
           {message}

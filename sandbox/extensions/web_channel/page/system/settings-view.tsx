@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Refused, useEdited, WhatYouWrote } from '../parts/conflict.tsx';
+import { CodeWords } from '../parts/code-words.tsx';
 import { Awaited } from '../parts/awaited.tsx';
 import { type BoxAttributes, Field as FieldRow } from '../parts/field.tsx';
 import { isAllPlaced, problemAt, useFirstWrong, wrongFields } from '../parts/wrong-fields.ts';
@@ -97,7 +98,7 @@ function FieldView({ field, text, problem, set }: FieldProps): VNode {
   const { key, description, where, byHand } = field;
   const about = (
     <>
-      {description.split('`').map((text, index) => (index % 2 === 0 ? text : <code key={index}>{text}</code>))}
+      <CodeWords text={description} />
       {where !== null && ` Set in ${where}.`}
       {byHand !== null && ` It ${byHand}: write it into pith.yaml by hand.`}
     </>
@@ -116,7 +117,7 @@ interface BoxProps extends Omit<FieldProps, 'problem'> {
 function Box({ field, text, set, shared }: BoxProps): VNode {
   const { kind, choices, fallback, byHand, bounds } = field;
   const preset = textOf(field, fallback);
-  if (byHand !== null) return <output {...shared}>{text === '' ? preset : text}</output>;
+  if (byHand !== null) return <output {...shared}>{text || preset || 'none'}</output>;
   const change = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }): void => set(currentTarget.value);
   if (kind === 'switch' || kind === 'choice')
     return (

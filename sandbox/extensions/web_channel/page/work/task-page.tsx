@@ -8,8 +8,7 @@ import { type ApiError, ask } from '../server/api.ts';
 import { useLoaded } from '../server/loaded.ts';
 import { mayAnswer } from '../server/session.ts';
 import { ofWorkIn } from './changes.ts';
-import { threadLink } from './thread-link.ts';
-import { Timeline } from './timeline.tsx';
+import { ThreadLink, ThreadTimeline } from './of-thread.tsx';
 
 interface Task {
   readonly id: string;
@@ -49,7 +48,6 @@ export function TaskPage({ id }: { readonly id: string }): VNode {
     again();
   };
   const { state, goal, agent, note, question, result, subtasks, history, thread, user } = task;
-  const conversation = threadLink(thread, user);
   return (
     <main class="view">
       <p>
@@ -99,15 +97,8 @@ export function TaskPage({ id }: { readonly id: string }): VNode {
           ))}
         </p>
       )}
-      {conversation !== null && (
-        <p>
-          <a href={conversation.href} onClick={followLink}>
-            {conversation.text}
-          </a>
-        </p>
-      )}
-      <h2>Timeline</h2>
-      <Timeline threadId={thread} />
+      <ThreadLink thread={thread} owner={user} />
+      <ThreadTimeline thread={thread} />
       <details>
         <summary>States</summary>
         <ol>
