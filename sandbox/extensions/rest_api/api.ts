@@ -102,7 +102,7 @@ export class Api {
 
   /** Goes on with what waited, and keeps what changes, until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#turns.restore();
+    await this.#turns.restore(await this.#feed.removed());
     await Promise.all([this.#feed.run(signal), this.#uploads.run(signal)]);
   }
 }

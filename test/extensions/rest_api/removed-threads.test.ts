@@ -80,7 +80,7 @@ describe('what the interfaces keep of a conversation that was deleted', () => {
   it('W21 a deletion that is heard of late takes nothing of a conversation that was begun again under the id', async () => {
     const api = await apiKernel([{ text: 'one' }, { text: 'two' }, { text: 'hello' }], { only });
     const id = 'named-by-a-client';
-    const elsewhere = await testKernel({ sandbox: api.pith.sandbox, only, model: scriptedModel([{ text: 'old' }]) });
+    const elsewhere = await testKernel({ sandbox: api.pith.sandbox, only, model: scriptedModel([{ text: 'old' }, { text: 'begun' }]) });
     await elsewhere.run('go', { agent: 'helper', threadId: id, userId: 'ann' });
     const keep = (when: number, name: string) =>
       inStore(api, (store) =>
@@ -114,6 +114,7 @@ describe('what the interfaces keep of a conversation that was deleted', () => {
       api,
       (store) => JSON.parse(String(store.get("SELECT payload FROM events WHERE topic = 'thread.removed'")?.payload)) as { at: number },
     );
+    await elsewhere.run('again', { agent: 'helper', threadId: id, userId: 'ann' });
     await keep(removed.at + 1, 'new');
     await elsewhere.kernel.stop();
     await api.restart();
@@ -125,8 +126,8 @@ describe('what the interfaces keep of a conversation that was deleted', () => {
       ...store.all('SELECT key FROM program_turns__waiting WHERE thread = ?', id),
     ]);
     expect(left.map(({ key }) => key)).toEqual(['new', 'new', 'new', 'new']);
-    await until(async () => ((await api.request(`/api/threads/${id}`, { token })).json as { messages?: unknown[] }).messages?.length === 2);
+    await until(async () => ((await api.request(`/api/threads/${id}`, { token })).json as { messages?: unknown[] }).messages?.length === 4);
     const { json } = await api.request(`/api/threads/${id}`, { token });
-    expect(json).toMatchObject({ messages: [{ text: 'new' }, { text: 'hello' }] });
+    expect(json).toMatchObject({ messages: [{ text: 'again' }, { text: 'begun' }, { text: 'new' }, { text: 'hello' }] });
   });
 });

@@ -197,4 +197,27 @@ describe('messages that wait', () => {
     await store.close();
     expect([left, api.model.requests.length]).toEqual([[[], [], [], []], 1]);
   });
+
+  it('W17 nor does it where the conversation is deleted while nobody serves', async () => {
+    const asking = gate();
+    const only = ['http', 'rest_api'];
+    const api = await apiKernel([async () => (await asking.opened, RISK)], { only });
+    const { token, path, say } = await conversation(api);
+    const first = await say('go', 'k0');
+    await upTo(first, isTurn('turn-start'));
+    await (await say('and then', 'k1')).next();
+    asking.open();
+    await upTo(first, isTurn('turn-end'));
+    await api.pith.kernel.stop();
+    const elsewhere = await testKernel({ sandbox: api.pith.sandbox, only, model: scriptedModel([]) });
+    await elsewhere.kernel.agents.deleteThread(path.split('/').at(-1) ?? '');
+    await elsewhere.kernel.stop();
+    await api.restart();
+    const store = openStore(`${api.pith.sandbox}/data/pith.db`, systemClock);
+    const rows = (table: string) => store.all(`SELECT * FROM ${table}`);
+    await until(() => rows('deliveries').length === 0 && rows('rest_api__queued').length === 0);
+    expect([rows('threads'), rows('rest_api__keys'), api.model.requests.length]).toEqual([[], [], 1]);
+    await store.close();
+    expect((await api.request(path, { token })).status).toBe(404);
+  });
 });

@@ -144,6 +144,17 @@ export class Feed {
     }
   }
 
+  /** Conversations that were deleted since a process that serves looked last, and are still gone. Before `run`. */
+  async removed(): Promise<ReadonlySet<string>> {
+    const ids = new Set<string>();
+    for (let since = await this.#seen(); since !== null;) {
+      const { place, threads } = await this.ports.conversations.changes(since);
+      for (const { id, removed } of threads) if (removed) ids.add(id);
+      since = threads.length === 0 ? null : place;
+    }
+    return ids;
+  }
+
   /** Whether a page or a program of this user reads this process's events now. */
   isRead(by: string): boolean {
     return [...this.#subscribers].some(({ reader }) => reader.userId === by);
@@ -168,11 +179,10 @@ export class Feed {
   }
 
   async #lookNow(others: readonly Change[]): Promise<void> {
-    const { tables, conversations } = this.ports;
+    const { conversations } = this.ports;
     if (others.length > 0) await this.#write(others, []);
     for (let isAll = false; !isAll;) {
-      const mark = await tables.first((db) => db.selectFrom('rest_api__marks').select('value').where('name', '=', 'seen'));
-      const seen = mark === null ? null : Number(mark.value);
+      const seen = await this.#seen();
       const { place, threads } = await conversations.changes(seen);
       if (seen !== null && place < seen) await this.#write([{ kind: 'thread', id: '', userId: null }], seenUpTo('seen', seen, place)); // another database
       else if (place !== seen) await this.#write(threads.flatMap(changesOf), seenUpTo('seen', seen, place));
@@ -182,6 +192,12 @@ export class Feed {
     if (cutOff.length > 0) await this.#write(cutOff.map(threadChange), []);
     await this.#lookAtJobs();
     await this.#notifyNew();
+  }
+
+  /** The place of conversations up to which the journal has what changed; null: none was looked at yet. */
+  async #seen(): Promise<number | null> {
+    const mark = await this.ports.tables.first((db) => db.selectFrom('rest_api__marks').select('value').where('name', '=', 'seen'));
+    return mark === null ? null : Number(mark.value);
   }
 
   async #lookAtJobs(): Promise<void> {

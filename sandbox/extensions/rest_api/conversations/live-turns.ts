@@ -174,11 +174,12 @@ export class LiveTurns {
     return this.#same(kept) ?? (isAsked ? this.#beginKept(kept) : this.#wait(kept)); // a message after a question may take its place
   }
 
-  /** Goes on with what ran and what waited when a process ended. */
-  async restore(): Promise<void> {
+  /** Goes on with what ran and what waited when a process ended. `removed`: threads that were deleted since, where nothing begins another one. */
+  async restore(removed: ReadonlySet<string>): Promise<void> {
     for (const kept of await this.queued.all()) {
       if (this.#same(kept) !== null) continue;
-      if (kept.hasBegun) this.#beginKept(kept);
+      if (removed.has(kept.threadId)) await this.#drop(kept);
+      else if (kept.hasBegun) this.#beginKept(kept);
       else this.#wait(kept);
     }
   }
