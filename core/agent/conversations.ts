@@ -76,7 +76,7 @@ function questionOf(asked: Approval, { offered }: Pick<PersonApprovals, 'offered
 
 type Shown = Awaited<ReturnType<Conversations['messages']>>[number];
 
-function shownMessage({ seq, turnId, message, titles }: KeptMessage): Shown {
+function shownMessage({ seq, turnId, message, said }: KeptMessage): Shown {
   const nothing = { seq, turnId, text: '', attachments: [], documents: [], calls: [], results: [] };
   if (message === null) return { ...nothing, role: 'unreadable' };
   if (isSealed(message)) return { ...nothing, role: 'sealed' };
@@ -85,7 +85,7 @@ function shownMessage({ seq, turnId, message, titles }: KeptMessage): Shown {
     const beside = { attachments: attachmentsOf(message), documents: documentLabels(message) };
     return { ...nothing, role: 'user', text: ownText(message), ...beside };
   }
-  if (message.role === 'tool') return { ...nothing, role: 'tool', results: resultsOf(message, titles) };
+  if (message.role === 'tool') return { ...nothing, role: 'tool', results: resultsOf(message, said) };
   if (message.role === 'system') return { ...nothing, role: 'summary', text: message.content };
   return { ...nothing, role: 'assistant', text: textOfAnswer(message), calls: callsOf(message) };
 }
@@ -96,12 +96,13 @@ function callsOf({ content }: Extract<Message, { role: 'assistant' }>): Shown['c
   );
 }
 
-function resultsOf({ content }: Extract<Message, { role: 'tool' }>, titles: KeptMessage['titles']): Shown['results'] {
+function resultsOf({ content }: Extract<Message, { role: 'tool' }>, said: KeptMessage['said']): Shown['results'] {
   return content.flatMap((part) => {
     if (part.type !== 'tool-result') return [];
     const { output, toolCallId: id, toolName: name } = part;
     const ok = output.type !== 'error-json' && output.type !== 'error-text' && output.type !== 'execution-denied';
-    return [{ id, name, ok, title: titles.get(id) ?? null, output: ('value' in output ? withoutImages(output.value) : null) as JsonValue }];
+    const { title, retained } = said.get(id) ?? { title: null, retained: false };
+    return [{ id, name, ok, title, retained, output: ('value' in output ? withoutImages(output.value) : null) as JsonValue }];
   });
 }
 

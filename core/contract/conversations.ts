@@ -26,12 +26,13 @@ interface ConversationMessage {
   /** What extensions put beside it whole, such as a skill, as people are told of it. */
   readonly documents: readonly string[];
   readonly calls: readonly { readonly id: string; readonly name: string; readonly input: JsonValue }[];
-  /** `title`: what the tool says of it in a line. */
+  /** `title`: what the tool says of it in a line. `retained`: the conversation holds it whole, as it does a loaded skill. */
   readonly results: readonly {
     readonly id: string;
     readonly name: string;
     readonly ok: boolean;
     readonly title: string | null;
+    readonly retained: boolean;
     readonly output: JsonValue;
   }[];
 }

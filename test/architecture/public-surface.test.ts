@@ -40,9 +40,9 @@ const MANIFEST_KEYS = words(`
 `);
 
 describe('the public surface', () => {
-  it('of pith is small: at most 70 names and 1,657 lines', () => {
+  it('of pith is small: at most 70 names and 1,658 lines', () => {
     expect(Object.keys(contract).length + typesOf('core/contract/index.ts').length).toBeLessThanOrEqual(70);
-    expect(filesBelow('core/contract', '.ts').flatMap((file) => read(file).trimEnd().split('\n')).length).toBeLessThanOrEqual(1657);
+    expect(filesBelow('core/contract', '.ts').flatMap((file) => read(file).trimEnd().split('\n')).length).toBeLessThanOrEqual(1658);
   });
 
   it('error codes', () => expect([...ERROR_CODES]).toEqual(CODES));

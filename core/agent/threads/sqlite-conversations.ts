@@ -61,7 +61,8 @@ const LIST = `${CONVERSATION}
     AND (instr(lower(title), ?) > 0 OR instr(title, ?) > 0)
   ORDER BY updated DESC, threads.id LIMIT ?`;
 
-const TITLE = "SELECT json_extract(result, '$.title') AS title FROM calls WHERE turn = ? AND call = ? AND json_valid(result)";
+const SAID = `SELECT json_extract(result, '$.title') AS title, json_type(result, '$.retain') IS NOT NULL AS retained
+  FROM calls WHERE turn = ? AND call = ? AND json_valid(result)`;
 
 type Read<Name extends keyof Conversations> = Awaited<ReturnType<Conversations[Name]>>;
 type Listed = Omit<Read<'list'>['conversations'][number], 'state'> & { readonly open: 'running' | 'awaiting_approval' | null };
@@ -75,8 +76,8 @@ export interface KeptMessage {
   readonly seq: number;
   readonly turnId: string;
   readonly message: Message | null;
-  /** What the tools said of their results in a line, by the ids of the calls. */
-  readonly titles: ReadonlyMap<string, string>;
+  /** What the tools said of their results, by the ids of the calls. */
+  readonly said: ReadonlyMap<string, { readonly title: string | null; readonly retained: boolean }>;
 }
 
 /** What is kept of conversations, for whoever shows them. */
@@ -147,11 +148,11 @@ function listedOf(row: SqlRow): Listed {
 function messageOf({ seq, turn, message: text }: SqlRow, store: Store): KeptMessage {
   const message = parsed(String(text));
   const ids = message?.role === 'tool' ? message.content.flatMap((part) => (part.type === 'tool-result' ? [part.toolCallId] : [])) : [];
-  const titles = ids.flatMap((id) => {
-    const title = store.get(TITLE, String(turn), id)?.title;
-    return typeof title === 'string' ? [[id, title] as const] : [];
+  const said = ids.flatMap((id) => {
+    const row = store.get(SAID, String(turn), id);
+    return row === null ? [] : [[id, { title: typeof row.title === 'string' ? row.title : null, retained: row.retained === 1 }] as const];
   });
-  return { seq: Number(seq), turnId: String(turn), message, titles: new Map(titles) };
+  return { seq: Number(seq), turnId: String(turn), message, said: new Map(said) };
 }
 
 function parsed(text: string): Message | null {

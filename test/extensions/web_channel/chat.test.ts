@@ -247,7 +247,12 @@ describePage('the chat', () => {
     await say(page, 'Do it');
     await page.getByText('Done.').waitFor();
     const { json } = await api.request('/api/skills/letters', { token: await api.token({ userId: 'local', role: 'admin' }) });
-    await page.getByText(`Skill letters loaded, ${(json as { readonly tokens: number }).tokens} tokens`, { exact: true }).waitFor();
+    const loaded = `Skill letters loaded, ${(json as { readonly tokens: number }).tokens} tokens`;
+    for (const reload of [false, true]) {
+      if (reload) await page.reload();
+      await page.getByText('Done.').waitFor();
+      expect(await page.locator('.call .chip').allTextContents()).toEqual([loaded]);
+    }
     const call = page.locator('details.call').filter({ hasText: 'act' }).last();
     expect(await call.getByText('did act').isVisible()).toBe(false);
     await call.locator('summary').press('Enter');

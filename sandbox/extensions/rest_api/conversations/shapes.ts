@@ -23,7 +23,16 @@ const messageShape = () =>
     attachments: z.array(z.strictObject({ name: z.string(), mediaType: z.string().nullable() })),
     documents: z.array(z.string()),
     calls: z.array(z.strictObject({ id: z.string(), name: z.string(), input: json() })),
-    results: z.array(z.strictObject({ id: z.string(), name: z.string(), ok: z.boolean(), title: z.string().nullable(), output: json() })),
+    results: z.array(
+      z.strictObject({
+        id: z.string(),
+        name: z.string(),
+        ok: z.boolean(),
+        title: z.string().nullable(),
+        retained: z.boolean(),
+        output: json(),
+      }),
+    ),
   });
 
 export const questionShape = () =>

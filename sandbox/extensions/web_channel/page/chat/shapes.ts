@@ -31,6 +31,8 @@ export interface Result {
   readonly ok: boolean;
   /** What the tool says of it in a line. */
   readonly title: string | null;
+  /** The conversation holds it whole, as it does a loaded skill. */
+  readonly retained: boolean;
   readonly output: unknown;
 }
 
@@ -60,6 +62,7 @@ export interface TurnEvent {
   readonly ok?: boolean;
   readonly output?: unknown;
   readonly title?: string;
+  readonly retain?: object;
   readonly line?: string;
   readonly message?: string;
   readonly reason?: string;

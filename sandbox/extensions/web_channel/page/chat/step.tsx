@@ -133,6 +133,7 @@ function callOf({ id = '', name = '', input }: TurnEvent, events: readonly TurnE
           name,
           ok: ended.ok === true,
           title: ended.title ?? null,
+          retained: ended.retain !== undefined,
           output: ended.output ?? (ended.error === undefined ? null : { error: ended.error }),
         };
   return { id, name, input, result, line: ended?.line ?? (output === '' ? undefined : output) };
@@ -156,7 +157,9 @@ function CallView({ call: { id, name, input, result, line }, times }: CallProps)
       <summary>
         <span aria-hidden="true">{MARKS[state]}</span> <code>{name}</code>{' '}
         {(state === 'failed' || state === 'refused') && <span>{state} </span>}
-        <span class="muted">{result?.title ?? line?.split('\n')[0] ?? briefly(input)}</span>
+        <span class={result?.retained === true && result.title !== null ? 'chip good' : 'muted'}>
+          {result?.title ?? line?.split('\n')[0] ?? briefly(input)}
+        </span>
       </summary>
       <Arguments input={input} />
       {result === null ? line !== undefined && <CodeBlock code={line} language="" /> : <Output value={result.output} />}
