@@ -87,6 +87,10 @@ export class Api {
     return this.#notices.settle(about);
   }
 
+  proposalChanged(id: string): Promise<void> {
+    return this.#feed.add([{ kind: 'proposal', id, userId: null }]);
+  }
+
   /** Of a thread that was removed. */
   async forget(removed: RemovedThread): Promise<void> {
     await this.#notices.settle({ kind: 'thread', id: removed.threadId }, removed.at);

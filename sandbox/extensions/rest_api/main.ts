@@ -1,6 +1,7 @@
 import { oncePromised } from '@pith/promises';
 import { type ChannelMessage, type ChannelProvider, type ExtensionContext, Places, type ServiceProvider, type TopicMap } from 'pith';
 import { RouteProvider } from 'pith/http';
+import type { ProposalChanged } from 'pith/skill_proposals';
 
 /** What a page or a program does over HTTP below `/api`. */
 export default class RestApi implements ServiceProvider, ChannelProvider {
@@ -31,6 +32,11 @@ export default class RestApi implements ServiceProvider, ChannelProvider {
   /** Handles `thread.removed`. */
   async threadRemoved(removed: TopicMap['thread.removed']): Promise<void> {
     await (await this.#api()).forget(removed);
+  }
+
+  /** Handles `proposal.changed`, also of a command in a terminal. */
+  async proposalChanged({ proposalId }: ProposalChanged): Promise<void> {
+    await (await this.#api()).proposalChanged(proposalId);
   }
 
   /** Keeps what changes for those who watch. */

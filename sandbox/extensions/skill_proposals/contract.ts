@@ -10,10 +10,11 @@ export interface ProposedSkill {
 
 /** A proposal was made, decided or commented. */
 export interface ProposalChanged {
+  readonly v: 1;
   readonly proposalId: string;
 }
 
-export const proposalChanged = defineTopic<ProposalChanged>('proposal.changed');
+export const proposalChanged = defineTopic<ProposalChanged>('proposal.changed', { durable: true });
 
 /** What others ask about proposed changes of skills. */
 export interface SkillProposals {

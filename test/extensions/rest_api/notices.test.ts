@@ -34,6 +34,19 @@ const listed = async (api: ApiKernel, token: string) =>
 
 const isNotice = ({ data }: { readonly data: Readonly<Record<string, unknown>> }) => data['kind'] === 'notice';
 
+/** Its agent proposes a change of the skill `letters`. */
+function proposing(): Promise<ApiKernel> {
+  const diff = '--- a/SKILL.md\n+++ b/SKILL.md\n@@ -5 +5,2 @@\n Write it.\n+Sign it.\n';
+  const input = { skill_id: 'letters', diff, justification: 'Letters had no name.' };
+  return apiKernel([{ calls: [{ name: 'propose_skill_update', input }] }, { text: 'done' }], {
+    only: ['http', 'rest_api', 'skill_registry', 'skill_proposals'],
+    files: {
+      'skills/letters/SKILL.md': '---\nname: letters\ndescription: Write a letter. Use for letters.\n---\nWrite it.\n',
+      'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [skill_registry, skill_proposals] }\n',
+    },
+  });
+}
+
 describe('what people are told outside of conversations', () => {
   it('W5 W16 reaches whom it concerns, waits for them over a restart, and goes when they dismiss it', async () => {
     const api = await apiKernel([...ring('The report is there.', 'ann'), ...ring('For you by name.', null, 'web:ann')], { files });
@@ -89,15 +102,7 @@ describe('what people are told outside of conversations', () => {
   });
 
   it('P4 W5 a proposal is told to administrators, who decide, besides the person in whose turn it was made', async () => {
-    const diff = '--- a/SKILL.md\n+++ b/SKILL.md\n@@ -5 +5,2 @@\n Write it.\n+Sign it.\n';
-    const input = { skill_id: 'letters', diff, justification: 'Letters had no name.' };
-    const api = await apiKernel([{ calls: [{ name: 'propose_skill_update', input }] }, { text: 'done' }], {
-      only: ['http', 'rest_api', 'skill_registry', 'skill_proposals'],
-      files: {
-        'skills/letters/SKILL.md': '---\nname: letters\ndescription: Write a letter. Use for letters.\n---\nWrite it.\n',
-        'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [skill_registry, skill_proposals] }\n',
-      },
-    });
+    const api = await proposing();
     const [ann, bob] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'bob' })];
     const roots = [
       await api.token({ userId: 'root', role: 'admin', may: 'admin' }),
@@ -117,22 +122,21 @@ describe('what people are told outside of conversations', () => {
   });
 
   it('P4 W16 goes for everybody when what it tells of is decided, also in another process', async () => {
-    const diff = '--- a/SKILL.md\n+++ b/SKILL.md\n@@ -5 +5,2 @@\n Write it.\n+Sign it.\n';
-    const input = { skill_id: 'letters', diff, justification: 'Letters had no name.' };
-    const api = await apiKernel([{ calls: [{ name: 'propose_skill_update', input }] }, { text: 'done' }], {
-      only: ['http', 'rest_api', 'skill_registry', 'skill_proposals'],
-      files: {
-        'skills/letters/SKILL.md': '---\nname: letters\ndescription: Write a letter. Use for letters.\n---\nWrite it.\n',
-        'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [skill_registry, skill_proposals] }\n',
-      },
-    });
+    const api = await proposing();
     const [ann, root] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'root', role: 'admin', may: 'admin' })];
     const stream = await api.events('/api/events', { token: ann });
     await api.pith.run('go on', { userId: 'ann', threadId: 'test' });
     await upTo(stream, isNotice);
     for (const token of [ann, root]) expect(await listed(api, token)).toHaveLength(1);
-    const elsewhere = await kernelOf({ sandbox: api.pith.sandbox, only: ['skill_registry', 'skill_proposals'], commands: kernelCommands });
+    const elsewhere = await kernelOf({
+      sandbox: api.pith.sandbox,
+      only: ['http', 'rest_api', 'skill_registry', 'skill_proposals'],
+      commands: kernelCommands,
+    });
+    const list = await api.events('/api/events', { token: root });
     await elsewhere.command('skills proposals reject letters');
+    await upTo(list, ({ data }) => data['kind'] === 'proposal');
+    list.leave();
     await upTo(stream, isNotice);
     for (const token of [ann, root]) expect(await listed(api, token)).toEqual([]);
     stream.leave();

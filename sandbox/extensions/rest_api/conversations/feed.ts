@@ -4,7 +4,6 @@ import { HEARTBEAT_MS, sentEvent } from '@pith/server-answers';
 import { codeOf, type Conversations, type ExtensionContext, messageOf, type Remote } from 'pith';
 import { savedRescheduled } from 'pith/saved_skills';
 import { scheduleChanged } from 'pith/scheduler';
-import { proposalChanged } from 'pith/skill_proposals';
 import { skillsChanged } from 'pith/skill_registry';
 import type { Caller } from 'pith/http';
 import { changedJobs } from './changed-jobs.ts';
@@ -90,7 +89,6 @@ export class Feed {
       ),
       events.handle('agent.changed', () => everybody('agent', '')),
       events.handle(skillsChanged, () => everybody('skill', '')),
-      events.handle(proposalChanged, ({ proposalId }) => everybody('proposal', proposalId)),
       events.handle(scheduleChanged, ({ scheduleId, userId }) => ofOne('schedule', scheduleId, userId)),
       events.handle(savedRescheduled, ({ skillId, userId }) => ofOne('schedule', skillId, userId)),
     ];

@@ -88,7 +88,7 @@ export class Proposals {
     if (proposal === null) {
       await this.#writer.writeProposal(file.name, null, file.text); // it is rejected: its file is kept beside the others
       await this.notices.settled(entry);
-      this.context.events.publish(proposalChanged, { proposalId: entry.id });
+      await this.context.events.publish(proposalChanged, { v: 1, proposalId: entry.id });
       return { ...entry, state: status };
     }
     const next = { ...proposal, ...change, status: status as Proposal['status'] };
@@ -116,7 +116,7 @@ export class Proposals {
     if (file === undefined)
       throw new PithError('proposal_changed', `the proposal '${name}' is gone`, { cure: 'see pith skills proposals list' });
     const entry = entryOf(file);
-    this.context.events.publish(proposalChanged, { proposalId: entry.id });
+    await this.context.events.publish(proposalChanged, { v: 1, proposalId: entry.id });
     return entry;
   }
 
