@@ -11,7 +11,11 @@ type IoFacts = Pick<CommandIO, 'interactive' | 'wantsJson' | 'quiet' | 'colour' 
   readonly session?: Omit<CommandSession, 'send'>;
 };
 
-export type CommandData = Omit<Command, 'run'>;
+type FunctionIn<T> = { [Key in keyof T]-?: NonNullable<T[Key]> extends (...given: never) => unknown ? Key : never }[keyof T];
+/** What of a command stays where it was made: its functions. */
+const STAYS: Readonly<Record<FunctionIn<Command>, true>> = { run: true, runBeforeStart: true, result: true };
+
+export type CommandData = Omit<Command, keyof typeof STAYS>;
 
 /** The terminals behind the commands that the other side runs for this one. */
 export class CommandCalls {
@@ -71,7 +75,8 @@ const MOST_COMMANDS = 1000;
 /** The commands in what a process says that it offers. Throws `parameter_invalid` for anything else. */
 function commandsIn(list: unknown): readonly CommandData[] {
   const commands = toJsonValue(list, 'the commands');
-  if (Array.isArray(commands) && commands.length <= MOST_COMMANDS && commands.every(isCommand)) return commands as CommandData[];
+  if (Array.isArray(commands) && commands.length <= MOST_COMMANDS && commands.every(isCommand))
+    return commandData(commands as CommandData[]);
   throw new PithError('parameter_invalid', 'it did not say its commands as a list of path and description', {
     cure: 'return from getCommands what the type Command says',
   });
@@ -88,8 +93,10 @@ function isCommand(value: unknown): boolean {
 }
 
 /** Without what cannot cross. */
-export function commandData(commands: readonly Command[]): readonly CommandData[] {
-  return commands.map((command) => ({ ...command, run: undefined, runBeforeStart: undefined }));
+export function commandData(commands: readonly CommandData[]): readonly CommandData[] {
+  return commands.map(
+    (command) => Object.fromEntries(Object.entries(command).filter(([name]) => !Object.hasOwn(STAYS, name))) as unknown as CommandData,
+  );
 }
 
 /** Runs one of `commands` for the other side. */
