@@ -1,6 +1,6 @@
 import { fieldsOf } from '@pith/plain-data';
 import { type Command, type CommandInput, type CommandIO, PithError } from '../contract/index.ts';
-import { printable } from '@pith/plain-text';
+import { printable, printableLine } from '@pith/plain-text';
 import { toJsonValue } from '../kernel/index.ts';
 import { givenObject, givenText, givenTexts } from './crossing.ts';
 import type { Incoming, Peer } from '@pith/process-rpc';
@@ -94,9 +94,8 @@ function isCommand(value: unknown): boolean {
 
 /** Without what cannot cross. */
 export function commandData(commands: readonly CommandData[]): readonly CommandData[] {
-  return commands.map(
-    (command) => Object.fromEntries(Object.entries(command).filter(([name]) => !Object.hasOwn(STAYS, name))) as unknown as CommandData,
-  );
+  const crosses = ([name, value]: [string, unknown]) => typeof value !== 'function' && !Object.hasOwn(STAYS, name);
+  return commands.map((command) => Object.fromEntries(Object.entries(command).filter(crosses)) as unknown as CommandData);
 }
 
 /** Runs one of `commands` for the other side. */
@@ -128,11 +127,13 @@ export async function runFor(
 }
 
 const MOST_CHOICES = 100;
+const MOST_SERIOUS = 1000;
 
 function questionOptions(given: unknown): Parameters<CommandIO['ask']>[1] {
-  const { choices, secret } = givenObject(given ?? {}, 'the options of a question');
+  const { choices, secret, serious } = givenObject(given ?? {}, 'the options of a question');
   return {
     ...(choices === undefined ? {} : { choices: givenTexts(choices, 'the choices', MOST_CHOICES) }),
     ...(secret === true ? { secret } : {}),
+    ...(serious === undefined ? {} : { serious: givenTexts(serious, 'what is serious', MOST_SERIOUS).map((line) => printableLine(line)) }),
   };
 }

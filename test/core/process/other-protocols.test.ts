@@ -49,7 +49,7 @@ describe('other protocols across processes', () => {
     const test = await mine(
       { provides: ['command'], commands: [{ path: 'mine' }] },
       `getCommands() { const run = async () => 5; return [
-         { path: 'mine told', description: 'd', result: async () => z.string(), runBeforeStart: async () => 7, run },
+         { path: 'mine told', description: 'd', result: async () => z.string(), runBeforeStart: async () => 7, own: () => 1, run },
          { path: 'mine odd', description: 'd', result: { toJSON: () => 'text' }, runBeforeStart: 'text', run }]; }`,
     );
     const commands = await test.kernel.host.providers.commands.of('mine');
