@@ -66,3 +66,42 @@ it('W21 the description says what the commands behind routes answer, and they an
   const listed = await send('GET', '/api/runs?limit=1');
   expect(listed).toMatchObject({ runs: [{ id: run }], cursor: null });
 });
+
+it('W21 what one command cannot say of what it prints is missing in the description, and logged once', async () => {
+  const api = await apiKernel([], {
+    files: {
+      'extensions/odd/manifest.yaml': 'id: odd\nentrypoint: main.ts\nprovides: [command]\n',
+      'extensions/odd/main.ts': `import { z } from 'pith';
+const command = (path, result) => ({ path, description: 'd', result, run: async () => 0 });
+export default class {
+  getCommands() {
+    return [
+      command('recipes list', async () => { throw new Error('no such file'); }),
+      command('recipes show', async () => 'no schema'),
+      command('mcp', async () => z.object({ servers: z.number() })),
+    ];
+  }
+}
+`,
+    },
+  });
+  await api.pith.kernel.host.extensions.activate('odd');
+  const token = await api.token({ role: 'admin', may: 'admin', userId: 'local' });
+  const schemas = async (): Promise<unknown> => {
+    const { status, json } = await api.request('/api/openapi.json', { token });
+    const { paths } = json as unknown as { paths: Record<string, Record<string, { responses: Record<string, { content: object }> }>> };
+    const of = (path: string) => Object(paths[path]?.['get']?.responses['200']?.content)['application/json'] as unknown;
+    return [status, of('/api/recipes'), of('/api/recipes/{name}'), of('/api/mcp')];
+  };
+  const described = { schema: expect.objectContaining({ properties: { servers: { type: 'number' } } }) };
+  expect(await schemas()).toEqual([200, { schema: {} }, { schema: {} }, described]);
+  expect(await schemas()).toEqual([200, { schema: {} }, { schema: {} }, described]);
+  api.pith.kernel.host.logger('test').warn('that was all');
+  const log = await until(async () => {
+    const text = await api.log();
+    return text.includes('that was all') && text;
+  });
+  const lines = log.split('\n').filter((line) => line.includes('leaves out what a command prints'));
+  expect(lines.map((line) => /recipes \w+/u.exec(line)?.[0]).toSorted()).toEqual(['recipes list', 'recipes show']);
+  expect(log).toMatch(/recipes list.*no such file/u);
+});

@@ -8,6 +8,7 @@ import { preconditionFailed, tagOf } from '../entity-tags.ts';
 import type { ApiRequest, DescribedRoute } from '../route.ts';
 import { commandInput, inputSchema } from './command-schema.ts';
 import { refusedWith, withCures } from './cures.ts';
+import { schemaOf } from './openapi.ts';
 import { askedPage, pageResult } from './pages.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
 import { COMMAND_ROUTES, type CommandRoute } from './table.ts';
@@ -26,6 +27,8 @@ interface ApiParts {
 export class CommandRoutes {
   /** Of what they change: between the check of a tag and its change comes no other. */
   readonly #changes = new KeyedQueue();
+  /** Why the results of commands are not described, by path, as it was logged. */
+  readonly #undescribed = new Map<string, string>();
 
   constructor(
     private readonly ports: Ports,
@@ -48,9 +51,24 @@ export class CommandRoutes {
       const command = commands.get(route.command);
       if (command === undefined) return [];
       const input = inputOf(route.method, inputSchema(command, route));
-      return [{ ...stated(route, await command.result?.()), summary: command.description, ...input, ...answersOf(route) }];
+      return [{ ...stated(route, await this.#resultOf(command)), summary: command.description, ...input, ...answersOf(route) }];
     });
     return (await Promise.all(described)).flat();
+  }
+
+  /** undefined: it does not say what it prints, or nothing that can be described; that is logged once. */
+  async #resultOf(command: Command): Promise<z.ZodType | undefined> {
+    try {
+      const result = await command.result?.();
+      if (result !== undefined) schemaOf(result, 'output');
+      return result;
+    } catch (error) {
+      const [about, reason] = [command.path, messageOf(error)];
+      if (this.#undescribed.get(about) !== reason)
+        this.ports.logger.warn('the description of routes leaves out what a command prints', { command: about, reason });
+      this.#undescribed.set(about, reason);
+      return undefined;
+    }
   }
 
   /** Whether its answer has a secret. */

@@ -164,8 +164,8 @@ function inQuery(query: z.ZodType | undefined): readonly JsonValue[] {
   }));
 }
 
-/** OpenAPI 3.1 has the JSON Schema that zod writes. The only schema that names itself is that of any JSON. */
-function schemaOf(schema: z.ZodType, io: 'input' | 'output' = 'input'): JsonValue {
+/** OpenAPI 3.1 has the JSON Schema that zod writes. The only schema that names itself is that of any JSON. Throws for what is no schema. */
+export function schemaOf(schema: z.ZodType, io: 'input' | 'output' = 'input'): JsonValue {
   const { $schema: _, $defs: _any, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' }) as Json;
   return withoutReferences(rest);
 }
