@@ -51,7 +51,7 @@ export async function serveKernel(
       await sendToSupervisor({ type: 'not started' });
       throw error;
     });
-    const started = opened.then(() => (signal.aborted ? undefined : announce(kernel, problems, io, refused.isSaid)));
+    const started = opened.then(() => (signal.aborted ? undefined : announce(kernel, problems, io, refused.takenBack)));
     const reason = await Promise.race([asked, refused.reported, started.then(() => asked)]); // a start that never finishes must not keep it from ending
     if (reason === null) return 0;
     if (reason === REFUSED) {
@@ -86,13 +86,13 @@ function mayRun(kernel: Kernel, id: string): boolean {
   return state === 'active' || state === 'idle';
 }
 
-async function announce(kernel: Kernel, problems: Problems, io: CommandIO, isRefused: () => boolean): Promise<void> {
+async function announce(kernel: Kernel, problems: Problems, io: CommandIO, allowed: () => Promise<void>): Promise<void> {
   const quarantined = kernel.host.extensions.list().filter(({ code }) => code === 'quarantined');
   for (const { id, message = '', cure = '' } of quarantined) {
     kernel.host.logger('serve').warn(`${id} was not started`, { message, cure });
   }
   await problems.report();
-  if (isRefused()) return;
+  await allowed();
   io.json({ type: 'started', sandbox: kernel.trust.sandbox, pid: process.pid, quarantined: quarantined.map(({ id }) => id) });
   if (!io.quiet) io.print(`Serving ${kernel.trust.sandbox}; Ctrl-C ends it`);
 }
@@ -107,16 +107,21 @@ function restartAsked(kernel: Kernel, signal: AbortSignal): Promise<string | nul
 const REFUSED = Symbol('refused');
 
 interface ServiceRefused {
-  /** A service of what ships, which has offered nothing yet, has said that it cannot. */
-  readonly isSaid: () => boolean;
-  /** Resolves once it has failed because of that. Its failure is printed by then. */
+  /** Resolves once no service of what ships says that it cannot offer anything; one that offers something after all takes that back. */
+  readonly takenBack: () => Promise<void>;
+  /** Resolves once one has failed because of that. Its failure is printed by then. */
   readonly reported: Promise<typeof REFUSED>;
 }
 
 function serviceRefused({ events, host: { extensions } }: Kernel): ServiceRefused {
   const ready = new Set<string>();
   const refused = new Set<string>();
-  events.handle('service.ready', ({ extensionId }) => void ready.add(extensionId));
+  let noticed: (() => void) | undefined;
+  events.handle('service.ready', ({ extensionId }) => {
+    ready.add(extensionId);
+    refused.delete(extensionId);
+    if (refused.size === 0) noticed?.();
+  });
   events.handle('service.refused', ({ extensionId }) => {
     if (!ready.has(extensionId) && !extensions.isForeign(extensionId)) refused.add(extensionId);
   });
@@ -125,7 +130,12 @@ function serviceRefused({ events, host: { extensions } }: Kernel): ServiceRefuse
       if (phase === 'background' && refused.has(extensionId)) resolve(REFUSED);
     }),
   );
-  return { isSaid: () => refused.size > 0, reported };
+  return {
+    async takenBack() {
+      if (refused.size > 0) await new Promise<void>((resolve) => (noticed = resolve));
+    },
+    reported,
+  };
 }
 
 function openTurns(kernel: Kernel): { ended(limitMs: number, signal: AbortSignal): Promise<void> } {
