@@ -106,7 +106,7 @@ describe('exit codes', () => {
     await until(() => err.includes('the message waits until the other process has answered'));
     expect(err).toMatch(/^another process answers in this conversation now; to end that: pith threads stop t1\n/u);
     expect((await pith(['threads', 'show', 't1'])).out).toContain('another process answers in this conversation now');
-    expect(err).toContain('Ctrl-C takes it back, and this ends the other: pith threads stop t1\n');
+    expect(err).toContain('Ctrl-C takes the message back; to stop the other: pith threads stop t1\n');
     child.kill('SIGINT');
     await ended;
     expect(await second.ended).toMatchObject({ code: 0, out: 'at last\n' });
