@@ -8,19 +8,23 @@ import type { Context } from './config.ts';
 import type { Fitted } from './proposal/fit.ts';
 import type { Entry, Proposal } from './proposal/proposal.ts';
 import type { Proposals } from './proposal/proposals.ts';
-import { type Misfit, reviewDigest, type Review, reviewOf, seriousIn } from './review/review.ts';
+import { type Misfit, reviewDigest, type Review, reviewOf } from './review/review.ts';
+import { Serious } from './review/serious.ts';
 
 /** Who decides: the id of a user, or of an agent. */
 type By = string;
 
 /** What people and reviewing agents do with proposals. */
 export class Decisions {
+  /** What a person should see first of those that wait. */
+  readonly serious: Serious;
   readonly #writer: Remote<SkillWriter>;
 
   constructor(
     private readonly context: Context,
     readonly proposals: Proposals,
   ) {
+    this.serious = new Serious(context, proposals.candidates);
     this.#writer = context.use(SkillWriter);
   }
 
@@ -33,11 +37,6 @@ export class Decisions {
         cure: 'correct the file, or reject the proposal',
       });
     return reviewOf(this.context, this.proposals.candidates, { ...entry, proposal });
-  }
-
-  /** What a person should see first of one that waits: what may do harm, as lines. */
-  async serious({ proposal }: Entry): Promise<readonly string[]> {
-    return proposal === null ? [] : seriousIn(this.context, this.proposals.candidates, proposal);
   }
 
   /** Puts in place what was shown. Rejects `proposal_changed` where the proposal or the skill is not what it was then: nothing was changed. */

@@ -203,8 +203,8 @@ export interface FoundSkills {
 
 /** What the extensions of the skill family ask of the registry. */
 export interface SkillLibrary {
-  /** Without `of` as they are now. For a turn as they were when it began, for an agent as they are now. */
-  records(of?: { readonly turn: TurnInfo } | { readonly agent: AgentSpec }): Promise<SkillRecords>;
+  /** For a turn as they were when it began; for an agent, and without `of`, as the last look found them, which has just been made; `'now'`: by a new look, for who decides by it. */
+  records(of?: { readonly turn: TurnInfo } | { readonly agent: AgentSpec } | 'now'): Promise<SkillRecords>;
   /** The skill that a turn's agent means by an id, a unique display name or `source/id`, still trusted; or the error for its model. */
   find(
     name: string,

@@ -18,14 +18,18 @@ import { namesVersion } from './versions/versions.ts';
 /** What is published of one skill to others: more is no skill but a project. */
 const MOST_FILES = 512;
 
+/** A version that is named so never changes, wherever the sources are by now. */
+const BY_DIGEST = /@sha256:[0-9a-f]{64}$/u;
+
 /** What the registry answers to the other extensions of its family. */
 export class Library implements SkillLibrary {
   private readonly views = new WeakMap<Snapshot, SkillRecords>();
 
   constructor(private readonly ports: Pick<ToolPorts, 'context' | 'registry' | 'cache' | 'turns' | 'search'>) {}
 
-  async records(of?: { readonly turn: TurnInfo } | { readonly agent: AgentSpec }): Promise<SkillRecords> {
+  async records(of?: { readonly turn: TurnInfo } | { readonly agent: AgentSpec } | 'now'): Promise<SkillRecords> {
     const { registry, cache, turns } = this.ports;
+    if (of === 'now') return this.viewOf(await registry.refreshIfOlderThan(0));
     const snapshot = await (of === undefined ? registry.fresh() : 'turn' in of ? turns.snapshotOf(of.turn) : registry.freshFor(of.agent));
     const view = this.viewOf(snapshot);
     if (of === undefined) return view;
@@ -46,7 +50,9 @@ export class Library implements SkillLibrary {
 
   async named(reference: string): Promise<SkillRecord> {
     const { wantedSkill } = await import('./commands/wanted.ts');
-    return wantedSkill(this.ports.registry, await this.ports.registry.refreshIfOlderThan(0), reference);
+    const { registry } = this.ports;
+    const present = BY_DIGEST.test(reference) ? await registry.fresh() : await registry.refreshIfOlderThan(0);
+    return wantedSkill(registry, present, reference);
   }
 
   async readBody(ref: string, notes: readonly string[] = []): Promise<SkillText> {

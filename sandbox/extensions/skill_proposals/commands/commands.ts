@@ -42,8 +42,7 @@ function list(context: Context, decisions: Decisions): Command {
           ({ id }) =>
             id === name,
       );
-      const serious = new Map<string, readonly string[]>();
-      for (const entry of entries) if (isWaiting(entry.state)) serious.set(entry.id, await decisions.serious(entry));
+      const serious = await decisions.serious.of(entries);
       io.json(entries.map((entry) => ({ ...entryJson(entry), ...(serious.has(entry.id) && { serious: [...serious.get(entry.id)!] }) })));
       if (io.wantsJson) return;
       if (entries.length === 0) {

@@ -57,9 +57,15 @@ export class Candidates {
     this.#writer = context.use(SkillWriter);
   }
 
-  /** The skill of that id that counts, kept as it is now. Rejects `skill_not_found` and `skill_not_offered`, and where it cannot be kept. */
-  async present(reference: string): Promise<{ readonly skill: SkillRecord; readonly kept: KeptFolder }> {
-    const skill = await this.#library.named(reference);
+  /** The skills that count, by their ids. `'now'`: by a new look, for who decides by it; else the last one is enough. */
+  async skills(look?: 'now'): Promise<ReadonlyMap<string, SkillRecord>> {
+    const { skills } = await this.#library.records(look);
+    return new Map(skills.map((skill) => [skill.id, skill]));
+  }
+
+  /** The skill of that id that counts, kept as it is now. Rejects `skill_not_found` and `skill_not_offered`, and where it cannot be kept. `found`: it, for who has just looked. */
+  async present(reference: string, found?: SkillRecord): Promise<{ readonly skill: SkillRecord; readonly kept: KeptFolder }> {
+    const skill = found ?? (await this.#library.named(reference));
     if (skill.state !== 'offered')
       throw new PithError(
         'skill_not_offered',
@@ -72,19 +78,19 @@ export class Candidates {
     return { skill, kept: await this.#kept(await this.#writer.keepVersion(skill.id)) };
   }
 
-  /** The digest of the skill's folder; null: there is no such skill. Keeps nothing. */
-  async presentDigest(id: string): Promise<string | null> {
+  /** The digest of the skill's folder; null: it is gone. Keeps nothing. */
+  async presentDigest({ realDirectory }: SkillRecord): Promise<string | null> {
     try {
-      return await treeDigest((await this.#library.named(id)).realDirectory);
+      return await treeDigest(realDirectory);
     } catch (error) {
-      if (codeOf(error, '') === 'skill_not_found' || codeOf(error, '') === 'ENOENT') return null;
+      if (codeOf(error, '') === 'ENOENT') return null;
       throw error;
     }
   }
 
-  /** Rejects where the skill, or what the proposal was made for, is not there any more. */
-  async fit(proposal: Proposal): Promise<Fit> {
-    const { skill, kept: present } = await this.present(proposal.skill);
+  /** Rejects where the skill, or what the proposal was made for, is not there any more. `found`: the skill, for who has just looked. */
+  async fit(proposal: Proposal, found?: SkillRecord): Promise<Fit> {
+    const { skill, kept: present } = await this.present(proposal.skill, found);
     const target = await this.targetOf(skill);
     const base = present.digest === proposal.base ? present : await this.#kept(`${proposal.skill}@${proposal.base}`);
     const [baseTree, presentTree] = [await readSkillTree(base.directory), await readSkillTree(present.directory)];

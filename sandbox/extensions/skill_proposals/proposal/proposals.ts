@@ -2,7 +2,7 @@ import { codeOf, PithError, type Remote } from 'pith';
 import { exclusively } from '@pith/folder-changes';
 import { counted, enumerated, printableLine } from '@pith/plain-text';
 import { stateFolder } from '@pith/safe-files';
-import { SkillHistory, SkillWriter } from 'pith/skill_registry';
+import { SkillHistory, type SkillRecord, SkillWriter } from 'pith/skill_registry';
 import type { Context } from '../config.ts';
 import { proposalChanged } from '../contract.ts';
 import type { Notices } from '../notices.ts';
@@ -15,6 +15,9 @@ import { isWaiting, type Move, moved, type State } from './states.ts';
 const DAY_MS = 86_400_000;
 
 type Change = Partial<Omit<Proposal, 'id' | 'status' | 'diff' | 'justification' | 'evidence'>>;
+
+/** It may move by itself. */
+const isUnsettled = ({ state }: Pick<Entry, 'state'>): boolean => isWaiting(state) || state === 'applying';
 
 /** The proposals of this sandbox, with what became of them. Changes are made by one process at a time. */
 export class Proposals {
@@ -128,17 +131,19 @@ export class Proposals {
   /** null: something is to be written, which only the owner of the lock may do. */
   async #settled(entries: readonly Entry[], isOwner: boolean): Promise<readonly Entry[] | null> {
     const digests = new Map<string, Promise<string | null>>();
-    const digestOf = (id: string) => {
-      const digest = digests.get(id) ?? this.candidates.presentDigest(id);
+    if (isOwner && entries.some(({ state }) => state === 'applying')) await this.#recover();
+    const skills = entries.some(isUnsettled) ? await this.candidates.skills('now') : new Map<string, SkillRecord>();
+    const digestOf = async (id: string): Promise<string | null> => {
+      const skill = skills.get(id);
+      if (skill === undefined) return null;
+      const digest = digests.get(id) ?? this.candidates.presentDigest(skill);
       digests.set(id, digest);
       return digest;
     };
-    if (isOwner && entries.some(({ state }) => state === 'applying')) await this.#recover();
     const settled: Entry[] = [];
     for (const entry of entries) {
       const { proposal } = entry;
-      const isSettled = proposal === null || !(isWaiting(entry.state) || entry.state === 'applying');
-      if (isSettled) {
+      if (proposal === null || !isUnsettled(entry)) {
         settled.push(entry);
         continue;
       }

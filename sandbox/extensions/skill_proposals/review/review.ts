@@ -96,22 +96,6 @@ export async function reviewOf(
   };
 }
 
-/** What the scan finds in the change that may do harm, as lines; empty where it does not fit, which its review says. */
-export async function seriousIn(context: Context, candidates: Candidates, proposal: Proposal): Promise<readonly string[]> {
-  const fit = await candidates.fit(proposal).catch((error: unknown) => {
-    if (codeOf(error, '') === '') throw error;
-    return null;
-  });
-  if (fit === null || 'conflicts' in fit) return [];
-  const library = context.use(SkillLibrary);
-  const [before, after] = [await library.scan(fit.present.directory), await library.scan(fit.after.directory)];
-  return seriousLines(newOnes(before ?? [], after ?? []));
-}
-
-export function seriousLines(found: readonly SkillFinding[]): readonly string[] {
-  return found.filter(({ severity }) => severity === 'high').map(({ file, line, message }) => `${file}:${line}: ${message}`);
-}
-
 /** Of everything that an approval covers. */
 export function reviewDigest(proposal: Proposal, { present, after }: Fitted): string {
   return sha256(JSON.stringify([contentDigest(proposal), present.digest, after.digest]));

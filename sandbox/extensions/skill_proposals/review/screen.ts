@@ -4,7 +4,8 @@ import { localTime, widthOf } from '@pith/command-line';
 import { counted, enumerated, printable, printableLine, someOf, wrapLines } from '@pith/plain-text';
 import type { Entry, Proposal } from '../proposal/proposal.ts';
 import { changeIn, diffText } from './changed-files.ts';
-import { type Misfit, type Review, seriousLines, wholeTexts } from './review.ts';
+import { type Misfit, type Review, wholeTexts } from './review.ts';
+import { seriousLines } from './serious.ts';
 
 const SHOWN_FINDINGS = 10;
 /** A row has so many columns at least, however narrow the terminal is. */
