@@ -85,10 +85,10 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
     },
     async deliver(payload: JsonValue, { id, topic }: Omit<Delivery, 'signal'>, signal: AbortSignal): Promise<void> {
       if (greets !== null) await greet(greets, signal);
+      if (topic === 'notice.settled') return settle((payload as unknown as TopicMap['notice.settled']).about);
       const event = journal.deliveries.event(handler, Number(id));
       if (event !== null && event.at <= clock.now() - DAY_MS) return;
       if (topic === 'approval.requested') return ask(payload as unknown as TopicMap['approval.requested'], signal);
-      if (topic === 'notice.settled') return settle((payload as unknown as TopicMap['notice.settled']).about);
       const { text, kind, target, threadId, userId, about } = payload as unknown as TopicMap['notify'];
       if (about && journal.deliveries.isSettled(about, Number(id))) return;
       const known = { ...(userId === null ? {} : { userId }), ...(threadId === null ? {} : { threadId }), ...(about && { about }) };

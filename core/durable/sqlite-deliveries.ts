@@ -33,6 +33,9 @@ const KEEP_EVENTS_MS = 30 * DAY_MS;
 const KEEP_GONE_MS = 7 * DAY_MS;
 /** Rows that are deleted in one commit. */
 const TIDY_AT_ONCE = 1_000;
+/** What notices were about that are out of date, and the last event after a given one that says so. */
+const SETTLED = `SELECT json_extract(payload, '$.about.kind') AS kind, json_extract(payload, '$.about.id') AS what, max(id) AS last
+  FROM events WHERE id > ? AND topic = 'notice.settled' GROUP BY 1, 2`;
 /** Of a `DeliveryRow`. */
 const FIELDS = 'event, key, attempts';
 
@@ -118,13 +121,16 @@ export class Deliveries {
     return this.#has('due = 0', handler) || this.#has('due > 0 AND due <= ?', handler, now);
   }
 
-  /** How many notices before `until` wait: those later than `recent`, and older ones. */
+  /** How many notices before `until` wait and are not out of date: those later than `recent`, and older ones. */
   missed(handler: string, until: number, recent: number): { readonly recent: number; readonly old: number } {
     const row = this.store.get(
       `SELECT count(*) FILTER (WHERE at > ?) AS recent, count(*) FILTER (WHERE at <= ?) AS old
-         FROM deliveries JOIN events ON id = event WHERE handler = ? AND due >= 0 AND at < ? AND topic = 'notify'`,
+         FROM deliveries JOIN events ON id = event LEFT JOIN (${SETTLED})
+           ON kind = json_extract(payload, '$.about.kind') AND what = json_extract(payload, '$.about.id') AND last > id
+         WHERE last IS NULL AND handler = ? AND due >= 0 AND at < ? AND topic = 'notify'`,
       recent,
       recent,
+      0,
       handler,
       until,
     );
@@ -132,10 +138,8 @@ export class Deliveries {
   }
 
   /** Whether an event after this one says that notices about it are out of date. */
-  isSettled(about: TopicMap['notice.settled']['about'], after: number): boolean {
-    const [same, text] = [(key: string) => `json_extract(payload, '$.about.${key}') = json_extract(?, '$.${key}')`, JSON.stringify(about)];
-    const sql = `SELECT 1 FROM events WHERE id > ? AND topic = 'notice.settled' AND ${same('kind')} AND ${same('id')} LIMIT 1`;
-    return this.store.get(sql, after, text, text) !== null;
+  isSettled({ kind, id }: TopicMap['notice.settled']['about'], after: number): boolean {
+    return this.store.get(`SELECT 1 FROM (${SETTLED}) WHERE kind = ? AND what = ?`, after, kind, id) !== null;
   }
 
   /** Marks a row as successful. False: it was dropped. Rejects `lease_lost` where another process has the handler's job, as `change` does. */

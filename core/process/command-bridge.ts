@@ -1,6 +1,6 @@
 import { fieldsOf } from '@pith/plain-data';
 import { type Command, type CommandInput, type CommandIO, PithError } from '../contract/index.ts';
-import { printable } from '@pith/plain-text';
+import { printable, printableLine } from '@pith/plain-text';
 import { toJsonValue } from '../kernel/index.ts';
 import { givenObject, givenText, givenTexts } from './crossing.ts';
 import type { Incoming, Peer } from '@pith/process-rpc';
@@ -11,7 +11,11 @@ type IoFacts = Pick<CommandIO, 'interactive' | 'wantsJson' | 'quiet' | 'colour' 
   readonly session?: Omit<CommandSession, 'send'>;
 };
 
-export type CommandData = Omit<Command, 'run'>;
+type FunctionIn<T> = { [Key in keyof T]-?: NonNullable<T[Key]> extends (...given: never) => unknown ? Key : never }[keyof T];
+/** What of a command stays where it was made: its functions. */
+const STAYS: Readonly<Record<FunctionIn<Command>, true>> = { run: true, runBeforeStart: true, result: true };
+
+export type CommandData = Omit<Command, keyof typeof STAYS>;
 
 /** The terminals behind the commands that the other side runs for this one. */
 export class CommandCalls {
@@ -71,7 +75,8 @@ const MOST_COMMANDS = 1000;
 /** The commands in what a process says that it offers. Throws `parameter_invalid` for anything else. */
 function commandsIn(list: unknown): readonly CommandData[] {
   const commands = toJsonValue(list, 'the commands');
-  if (Array.isArray(commands) && commands.length <= MOST_COMMANDS && commands.every(isCommand)) return commands as CommandData[];
+  if (Array.isArray(commands) && commands.length <= MOST_COMMANDS && commands.every(isCommand))
+    return commandData(commands as CommandData[]);
   throw new PithError('parameter_invalid', 'it did not say its commands as a list of path and description', {
     cure: 'return from getCommands what the type Command says',
   });
@@ -88,8 +93,9 @@ function isCommand(value: unknown): boolean {
 }
 
 /** Without what cannot cross. */
-export function commandData(commands: readonly Command[]): readonly CommandData[] {
-  return commands.map((command) => ({ ...command, run: undefined, runBeforeStart: undefined }));
+export function commandData(commands: readonly CommandData[]): readonly CommandData[] {
+  const crosses = ([name, value]: [string, unknown]) => typeof value !== 'function' && !Object.hasOwn(STAYS, name);
+  return commands.map((command) => Object.fromEntries(Object.entries(command).filter(crosses)) as unknown as CommandData);
 }
 
 /** Runs one of `commands` for the other side. */
@@ -121,11 +127,13 @@ export async function runFor(
 }
 
 const MOST_CHOICES = 100;
+const MOST_SERIOUS = 1000;
 
 function questionOptions(given: unknown): Parameters<CommandIO['ask']>[1] {
-  const { choices, secret } = givenObject(given ?? {}, 'the options of a question');
+  const { choices, secret, serious } = givenObject(given ?? {}, 'the options of a question');
   return {
     ...(choices === undefined ? {} : { choices: givenTexts(choices, 'the choices', MOST_CHOICES) }),
     ...(secret === true ? { secret } : {}),
+    ...(serious === undefined ? {} : { serious: givenTexts(serious, 'what is serious', MOST_SERIOUS).map((line) => printableLine(line)) }),
   };
 }

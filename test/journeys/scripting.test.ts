@@ -103,10 +103,10 @@ describe('exit codes', () => {
     const second = startPith(['-p', 'and now?', '--thread', 't1'], { cwd: folder.path, env: server.env, input: null });
     let err = '';
     second.child.stderr.on('data', (text) => (err += String(text)));
-    await until(() => err.includes('the message waits until the other process has answered'));
+    await until(() => err.includes('the message waits for it'));
     expect(err).toMatch(/^another process answers in this conversation now; to end that: pith threads stop t1\n/u);
     expect((await pith(['threads', 'show', 't1'])).out).toContain('another process answers in this conversation now');
-    expect(err).toContain('Ctrl-C takes it back, and this ends the other: pith threads stop t1\n');
+    expect(err).toContain('Ctrl-C takes the message back; to stop the other: pith threads stop t1\n');
     child.kill('SIGINT');
     await ended;
     expect(await second.ended).toMatchObject({ code: 0, out: 'at last\n' });
@@ -120,7 +120,7 @@ describe('exit codes', () => {
       const second = startPith(['-p', 'and now?', '--thread', 't1', ...words], { cwd: folder.path, env: server.env, input: null });
       let err = '';
       second.child.stderr.on('data', (text) => (err += String(text)));
-      await until(() => err.includes('the message waits until the other process has answered'));
+      await until(() => err.includes('the message waits for it'));
       second.child.kill('SIGINT');
       expect(await second.ended).toMatchObject({ code: 130 });
       expect(child.exitCode).toBeNull(); // the other one works on

@@ -61,7 +61,7 @@ export class Attempts {
     const { id, fence } = row;
     const now = this.options.clock.now();
     if (this.size === 0) this.#renewedAt = now;
-    this.#stop(id, 'lost'); // an earlier attempt, which others had meanwhile
+    for (const earlier of this.#running) if (earlier.id === id) this.#stop(earlier, 'lost'); // others had it meanwhile
     const abort = new AbortController();
     const running: Running = { id, fence, row, job, abort, until: now + LEASE_MS, ended: Promise.resolve() };
     this.#running.add(running);
@@ -84,9 +84,9 @@ export class Attempts {
       const late = () => {
         throw new PithError('lease_lost', 'the leases of jobs could not be renewed in time');
       };
-      const stops = await within(clock, Math.min(LEASE_MS, Math.max(RENEW_MS, left)), store.renew(held.map(attemptOf)), late);
+      const stops = await within(clock, Math.min(LEASE_MS, Math.max(RENEW_MS, left)), store.renew(held), late);
       for (const running of held) running.until = now + LEASE_MS;
-      for (const [id, reason] of stops) this.#stop(id, reason);
+      for (const [running, reason] of stops) this.#stop(running, reason);
     } catch (error) {
       const at = clock.now();
       for (const { until, abort } of held) if (until <= at) abort.abort(reasonOf('lost'));
@@ -107,7 +107,7 @@ export class Attempts {
   /** Aborts what was cancelled or taken over. */
   async look(): Promise<void> {
     if (this.size === 0) return;
-    for (const [id, reason] of await this.options.store.stops([...this.#running].map(attemptOf))) this.#stop(id, reason);
+    for (const [running, reason] of await this.options.store.stops([...this.#running])) this.#stop(running, reason);
   }
 
   abort(): void {
@@ -125,12 +125,9 @@ export class Attempts {
     if (left.length > 0) await store.leave(left).catch((error: unknown) => this.storageFailed(error));
   }
 
-  #stop(id: string, reason: StopReason): void {
-    for (const running of this.#running) {
-      if (running.id !== id) continue;
-      running.abort.abort(reasonOf(reason));
-      if (reason === 'lost') this.#running.delete(running);
-    }
+  #stop(running: Running, reason: StopReason): void {
+    running.abort.abort(reasonOf(reason));
+    if (reason === 'lost') this.#running.delete(running);
   }
 
   /** An end that cannot be written is kept until it can. */

@@ -115,9 +115,9 @@ export interface JobStore {
   /** Whether `claim` could do anything now: a look that writes nothing. */
   isDue(claim: Claim): Promise<Pick<Claimed, 'next'> & { readonly due: boolean }>;
   /** Renews what a process has, and says which of it must stop. */
-  renew(held: readonly Attempt[]): Promise<ReadonlyMap<string, StopReason>>;
+  renew<Held extends Attempt>(held: readonly Held[]): Promise<ReadonlyMap<Held, StopReason>>;
   /** As `renew`, without writing. */
-  stops(held: readonly Attempt[]): Promise<ReadonlyMap<string, StopReason>>;
+  stops<Held extends Attempt>(held: readonly Held[]): Promise<ReadonlyMap<Held, StopReason>>;
   /** False: another process has it, and nothing was written. `keep`: as its declaration says. */
   settle(attempt: Attempt, outcome: Outcome, keep: boolean): Promise<boolean>;
   /** Its process stops and does not wait for it: that its lease runs out will be no loss. */

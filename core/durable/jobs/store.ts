@@ -129,11 +129,11 @@ function heldRow(rows: JobRows, { id, fence }: Attempt): JobRow | null {
   return row?.state === 'running' && row.fence === fence ? row : null;
 }
 
-function stopsOf(rows: JobRows, held: readonly Attempt[]): ReadonlyMap<string, StopReason> {
+function stopsOf<Held extends Attempt>(rows: JobRows, held: readonly Held[]): ReadonlyMap<Held, StopReason> {
   return new Map(
-    held.flatMap((attempt): (readonly [string, StopReason])[] => {
+    held.flatMap((attempt): (readonly [Held, StopReason])[] => {
       const row = heldRow(rows, attempt);
-      return row === null ? [[attempt.id, 'lost']] : row.stop ? [[attempt.id, row.stop.code]] : [];
+      return row === null ? [[attempt, 'lost']] : row.stop ? [[attempt, row.stop.code]] : [];
     }),
   );
 }
@@ -427,7 +427,7 @@ class Work {
     return new Set(start);
   }
 
-  renew(held: readonly Attempt[]): ReadonlyMap<string, StopReason> {
+  renew<Held extends Attempt>(held: readonly Held[]): ReadonlyMap<Held, StopReason> {
     for (const attempt of held) {
       const row = heldRow(this.rows, attempt);
       if (row !== null) this.rows.put({ ...row, until: this.now + LEASE_MS });

@@ -208,7 +208,6 @@ export function cureOf(error: unknown, id: string): string {
 /** What no change of the source can repair: the disk is full, read-only or another's. */
 const OF_THE_DISK: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM']);
 
-/** What is thrown goes to the terminal as it is: it must not tell secrets. */
 /** What it reads stays as lazy as it is. */
 function withoutSecrets({ secrets }: Pick<Runtime, 'secrets'>, io: CommandIO): CommandIO {
   const clean = (say: (value: never) => void) => ({ enumerable: true, value: (value: never) => say(secrets.redactJson(value)) });
@@ -219,10 +218,20 @@ function withoutSecrets({ secrets }: Pick<Runtime, 'secrets'>, io: CommandIO): C
       print: clean((text) => io.print(text)),
       error: clean((text) => io.error(text)),
       json: clean((value) => io.json(value)),
+      ask: { enumerable: true, value: (...asked: Parameters<CommandIO['ask']>) => askCleanly(secrets, io, asked) },
     },
   ) as CommandIO;
 }
 
+/** The answer is the choice as the command gave it, however it was shown. */
+async function askCleanly(secrets: Runtime['secrets'], io: CommandIO, [question, options]: Parameters<CommandIO['ask']>) {
+  const shown = secrets.redactJson(options);
+  const answer = await io.ask(secrets.redactJson(question), shown);
+  const chosen = answer === null ? undefined : shown?.choices?.indexOf(answer);
+  return options?.choices?.[chosen ?? -1] ?? answer;
+}
+
+/** What is thrown goes to the terminal as it is: it must not tell secrets. */
 async function cleanly<T>({ secrets }: Pick<Runtime, 'secrets'>, run: () => Promise<T>): Promise<T> {
   try {
     return await run();

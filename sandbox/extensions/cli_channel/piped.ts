@@ -72,7 +72,7 @@ async function* onceFree(threadId: string, begin: () => AsyncIterable<TurnEvent>
       yield {
         type: 'notice',
         code: 'thread_busy',
-        message: `the message waits until the other process has answered; Ctrl-C takes it back, and this ends the other: pith threads stop ${threadId}`,
+        message: `another process answers in this conversation, and the message waits for it; Ctrl-C takes the message back; to stop the other: pith threads stop ${threadId}`,
       };
   }
 }

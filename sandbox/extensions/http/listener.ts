@@ -231,7 +231,7 @@ function cannotListen(host: string, port: number, error: Error): Error {
 
 export function portTaken({ host, port }: Pick<Config, 'host' | 'port'>): PithError {
   return new PithError('port_taken', `port ${port} of ${host} is taken`, {
-    cure: 'stop what listens there, or choose another: pith serve --port N',
+    cure: 'stop what listens there, or choose another port with --port N',
   });
 }
 

@@ -61,7 +61,7 @@ export function webCommand({ users, clock }: WebPorts): Command {
       {
         name: 'port',
         type: 'number',
-        description: 'Of the server: open the one there, or begin one there (default: extensions.http.port)',
+        description: 'Port: open what serves there, or serve there (default: extensions.http.port)',
       },
       { name: 'print', type: 'boolean', description: 'Print the address, which works once and for five minutes, and open nothing' },
     ],

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { fakeClock, scriptedModel, testKernel } from 'pith/testing';
+import { fakeClock, scriptedModel, type TestKernel, testKernel } from 'pith/testing';
 import { expect, it } from 'vitest';
 import { until } from '../../waiting.ts';
 
@@ -67,22 +67,31 @@ it('K31 notices wait until a channel opens; then it is said how many came, those
   ]);
 });
 
+/** As the channel of `FILES`, which hears what is out of date; another that does not, and reaches nobody. */
+const SETTLES = {
+  ...FILES,
+  'extensions/loft/main.ts': CHANNEL.replace(
+    '  async deliver',
+    "  async settle({ kind, id }) { appendFileSync(this.context.dataDirectory + '/sent', 'settled ' + kind + ' ' + id + '\\n'); }\n  async deliver",
+  ),
+  'extensions/deaf/manifest.yaml': 'id: deaf\nentrypoint: main.ts\nprovides: [channel]\nisolation: in_process\n',
+  'extensions/deaf/main.ts': "export default class { kinds = ['deaf']; async deliver() { throw new Error('nobody is there'); } }",
+};
+
+function jobNotices({ events }: TestKernel['kernel']) {
+  const notice = (id: string) => ({ kind: 'news', about: { kind: 'job', id }, target: null, threadId: null, userId: null });
+  return {
+    notify: (id: string) => events.publish('notify', { v: 1, text: id, ...notice(id) }),
+    settled: (id: string) => events.publish('notice.settled', { v: 1, about: { kind: 'job', id } }),
+  };
+}
+
 it('K31 what is out of date before a channel opens is not told, and channels that show notices hear what is', async () => {
   const clock = fakeClock();
-  const settles =
-    "  async settle({ kind, id }) { appendFileSync(this.context.dataDirectory + '/sent', 'settled ' + kind + ' ' + id + '\\n'); }\n";
-  const files = {
-    ...FILES,
-    'extensions/loft/main.ts': CHANNEL.replace('  async deliver', `${settles}  async deliver`),
-    'extensions/deaf/manifest.yaml': 'id: deaf\nentrypoint: main.ts\nprovides: [channel]\nisolation: in_process\n',
-    'extensions/deaf/main.ts': "export default class { kinds = ['deaf']; async deliver() { throw new Error('nobody is there'); } }",
-  };
-  await using pith = await testKernel({ clock, only: [], model: scriptedModel([]), files });
+  await using pith = await testKernel({ clock, only: [], model: scriptedModel([]), files: SETTLES });
   const { sent, open } = loft(pith.sandbox);
   const { events, host } = pith.kernel;
-  const notify = (id: string) =>
-    events.publish('notify', { v: 1, text: id, kind: 'news', about: { kind: 'job', id }, target: null, threadId: null, userId: null });
-  const settled = (id: string) => events.publish('notice.settled', { v: 1, about: { kind: 'job', id } });
+  const { notify, settled } = jobNotices(pith.kernel);
   await pith.kernel.start();
   for (const id of ['loft', 'deaf']) await host.extensions.activate(id);
   await notify('old');
@@ -95,8 +104,42 @@ it('K31 what is out of date before a channel opens is not told, and channels tha
   await settled('new');
   await until(() => expect(sent().at(-1)).toBe('settled job new'));
   await notify('new');
-  await until(() => expect(sent().filter((line) => line.startsWith('news'))).toEqual(['news pigeon new', 'news pigeon new']));
+  await until(() => expect(sent().at(-1)).toBe('news pigeon new'));
+  expect(sent()).toEqual(['news pigeon new', 'settled job old', 'settled job new', 'news pigeon new']);
   expect(pith.kernel.findings()).toEqual([]);
+});
+
+it('K31 channels hear what is out of date however long ago that was, and the count leaves out what is', async () => {
+  const clock = fakeClock();
+  await using pith = await testKernel({ clock, only: [], model: scriptedModel([]), files: SETTLES });
+  const { sent, open } = loft(pith.sandbox);
+  const { kernel } = pith;
+  const { notify, settled } = jobNotices(kernel);
+  await notify('stale');
+  await notify('early');
+  await settled('early');
+  await clock.advance(25 * 3_600_000);
+  await notify('again');
+  await settled('again');
+  await notify('again');
+  await notify('open');
+  await notify('closed');
+  await settled('closed');
+  await clock.advance(1000);
+  open();
+  await kernel.start();
+  await kernel.host.extensions.activate('loft');
+  kernel.events.publish('channel.opened', { extensionId: 'loft' });
+  for (let round = 0; round < 10; round++) await clock.advance(1000);
+  await until(() => expect(sent().at(-1)).toBe('settled job closed'));
+  expect(sent()).toEqual([
+    'notices pigeon 2 notices came while nobody was here; 1 older than a day is left out',
+    'settled job early',
+    'settled job again',
+    'news pigeon again',
+    'news pigeon open',
+    'settled job closed',
+  ]);
 });
 
 const GATED = `import { defineTool, z } from 'pith';

@@ -45,6 +45,22 @@ describe('other protocols across processes', () => {
     expect((said.at(-1) as { pid: number }).pid).not.toBe(process.pid);
   });
 
+  it('K5 W21: a command in another process keeps its other functions there, whatever it says that they are', async () => {
+    const test = await mine(
+      { provides: ['command'], commands: [{ path: 'mine' }] },
+      `getCommands() { const run = async () => 5; return [
+         { path: 'mine told', description: 'd', result: async () => z.string(), runBeforeStart: async () => 7, own: () => 1, run },
+         { path: 'mine odd', description: 'd', result: { toJSON: () => 'text' }, runBeforeStart: 'text', run }]; }`,
+    );
+    const commands = await test.kernel.host.providers.commands.of('mine');
+    expect(commands.map(({ path: name, result, runBeforeStart }) => [name, result, runBeforeStart])).toEqual([
+      ['mine told', undefined, undefined],
+      ['mine odd', undefined, undefined],
+    ]);
+    const { io } = terminal([], []);
+    expect(await commands[0]?.run({ arguments: {}, options: {} }, io, new AbortController().signal)).toBe(5);
+  });
+
   it('S92: a command in another process sends the next message of its conversation, which stays a conversation here', async () => {
     const test = await mine(
       { provides: ['command'], commands: [{ path: 'mine' }] },

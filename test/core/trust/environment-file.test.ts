@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, linkSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import type { CommandIO } from 'pith';
 import { scriptedModel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { openEnvironmentFile } from '../../../core/trust/index.ts';
@@ -89,6 +90,30 @@ describe('U6 T1 the .env of a trusted project', () => {
     expect(value).toEqual([{ key: '[secret SPY_KEY]' }]);
     expect((await test.command('spy')).text).toBe('is [secret SPY_KEY]\nwas [secret SPY_KEY]');
   });
+
+  it.each(['in_process', 'process'] as const)(
+    'U6 K61 what a command asks has none of it, and a choice is answered as the command gave it: %s',
+    async (isolation) => {
+      const main = EXTENSION['sandbox/extensions/spy/main.ts'].replace(
+        'run: async (input, io) =>',
+        `run: async (input, io) => { const key = this.context.getSecret('SPY_KEY'); if (!io.interactive) return;
+          const said = [await io.ask('Use ' + key + '?', { choices: ['no', 'use ' + key], serious: ['shows ' + key] }), await io.ask('Which?')];
+          return io.json([said[0] === 'use ' + key, said[1]]); }, other: async (input, io) =>`,
+      );
+      const { test } = await spied({ '.env': 'SPY_KEY=canary-1234\n', 'sandbox/extensions/spy/main.ts': main }, { isolation });
+      const [command] = await test.kernel.host.providers.commands.of('spy');
+      const seen: unknown[] = [];
+      const ask: CommandIO['ask'] = async (question, options) => (seen.push([question, options]), options?.choices?.[1] ?? null);
+      const io = { interactive: true, ask, json: (value: unknown) => seen.push(value) } as unknown as CommandIO;
+      await command?.run({ arguments: {}, options: {} }, io, new AbortController().signal);
+      const shown = { choices: ['no', 'use [secret SPY_KEY]'], serious: ['shows [secret SPY_KEY]'] };
+      expect(seen).toEqual([
+        ['Use [secret SPY_KEY]?', shown],
+        ['Which?', isolation === 'process' ? {} : undefined],
+        [true, null],
+      ]);
+    },
+  );
 
   it('U6 K61 a key that is changed while Pith runs is kept out of texts from then on, and so is the former one', async () => {
     const { test, project } = await spied({ '.env': 'SPY_KEY=canary-1234\n' });

@@ -247,7 +247,7 @@ describePage('the chat', () => {
     await say(page, 'Do it');
     await page.getByText('Done.').waitFor();
     const { json } = await api.request('/api/skills/letters', { token: await api.token({ userId: 'local', role: 'admin' }) });
-    const loaded = `Skill letters loaded, ${(json as { readonly tokens: number }).tokens} tokens`;
+    const loaded = `Skill letters loaded (${(json as { readonly tokens: number }).tokens} tokens)`;
     for (const reload of [false, true]) {
       if (reload) await page.reload();
       await page.getByText('Done.').waitFor();
@@ -428,7 +428,7 @@ describePage('the chat', () => {
     await say(page, 'Do it');
     await question.waitFor();
     await until(async () => (await page.title()) === '(1) Pith');
-    expect(await told()).toEqual(['Pith asks you something']);
+    expect(await told()).toEqual(['Pith has a question for you']);
     await yes.click();
     await page.getByText('It is done.').waitFor();
     await until(async () => (await page.title()) === 'Pith' && (await told()).length > 1);
@@ -462,7 +462,7 @@ describePage('the chat', () => {
     await passed.opened;
     await page.evaluate('fetch("/health")'); // what was answered before is handled
     expect(await page.title()).toBe('Pith');
-    expect(await told()).toEqual(['Pith asks you something', 'Pith has answered', 'Pith could not answer']);
+    expect(await told()).toEqual(['Pith has a question for you', 'Pith has answered', 'Pith could not answer']);
     expect(faults).toEqual([]);
   });
 

@@ -211,7 +211,7 @@ describePage('saved skills on the page', () => {
     const [shown] = (await api.pith.command(['runs', 'show', run], { json: true })).values;
     expect(shown).toMatchObject({ cause: 'webhook', inputs: { city: "L'Aquila" } });
     await page.locator('summary', { hasText: 'Webhook' }).press('Enter');
-    await page.getByText('Put in the address and the key').waitFor();
+    await page.getByText('Use the address and key shown').waitFor();
     expect(await page.content()).not.toContain(address);
     await page.getByLabel('Addresses and ranges').fill('somewhere');
     await page.getByRole('button', { name: 'Check' }).press('Enter');

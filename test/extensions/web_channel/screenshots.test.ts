@@ -134,7 +134,7 @@ describePage('pictures of the page', () => {
     await page.getByRole('status').getByText('garden-club').waitFor();
     await say(page, 'Tell Rosa that the meeting moves to Friday at six');
     await page.getByRole('region', { name: 'A question to you' }).waitFor();
-    await page.getByText(/^Skill letters loaded, /u).waitFor();
+    await page.getByText(/^Skill letters loaded \(/u).waitFor();
     await picture(page, 'page-chat');
     await page.getByRole('log').focus();
     await page.keyboard.press('y');

@@ -211,7 +211,7 @@ describePage('trust and installation on the page', () => {
     expect(await violations(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByRole('status').getByText('Nothing was installed').waitFor();
-    await page.getByRole('button', { name: 'Look at them' }).click();
+    await page.getByRole('button', { name: 'Scan' }).click();
     await dialog.locator('.bad').waitFor();
     await page.getByRole('button', { name: 'Yes' }).press('Enter');
     await page.getByRole('status').getByText('Installed songs').waitFor();

@@ -45,7 +45,7 @@ describePage('work', () => {
     ]);
     const [whole = 0, , waiting = 0] = await widths(page);
     expect(whole).toBeGreaterThan(99);
-    await page.getByRole('checkbox', { name: 'Leave out the waiting' }).check();
+    await page.getByRole('checkbox', { name: 'Hide waiting' }).check();
     await until(async () => ((await widths(page))[2] ?? 100) < Math.min(waiting, 1));
     expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: 'Do it' }).click();

@@ -125,7 +125,12 @@ export function responsesOf({
   return {
     [status]: done,
     ...(isPending === true
-      ? { 202: { description: 'It was begun, and replaces this interface first', content: { [JSON_TYPE]: { schema: PENDING } } } }
+      ? {
+          202: {
+            description: 'Begun: it replaces this interface, so it is answered before it is done',
+            content: { [JSON_TYPE]: { schema: PENDING } },
+          },
+        }
       : {}),
     ...(asks === true ? { 409: { description: 'What is to be agreed to first', content: { [JSON_TYPE]: { schema: QUESTION } } } } : {}),
     default: { description: 'An error', content: { [JSON_TYPE]: { schema: { $ref: '#/components/schemas/Error' } } } },

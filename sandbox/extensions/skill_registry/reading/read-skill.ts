@@ -100,7 +100,7 @@ export async function readSkill(ports: ToolPorts, skill: Skill, part: number, ca
 /** `text`: what of it was read just now. */
 export function titleOf({ id }: Pick<Skill, 'id'>, text?: string): string {
   const loaded = `Skill ${printableLine(id)} loaded`;
-  return text === undefined ? loaded : `${loaded}, ${countTokens(text).toLocaleString('en')} tokens`;
+  return text === undefined ? loaded : `${loaded} (${countTokens(text).toLocaleString('en')} tokens)`;
 }
 
 /** `allowed-tools` is advice here: what it names and nobody has is said, so that no model looks for it. */

@@ -47,7 +47,7 @@ async function count(): Promise<void> {
   if (found === null || mine !== counts) return;
   const before = openQuestions.peek();
   openQuestions.value = found.approvals.length;
-  if (openQuestions.value > before) void notify('Pith asks you something');
+  if (openQuestions.value > before) void notify('Pith has a question for you');
 }
 
 async function notify(text: string): Promise<void> {

@@ -141,10 +141,10 @@ class World {
         const own = this.held.filter((each) => each.holder === holder);
         const stops = await store.renew(own);
         for (const each of own) {
-          if (stops.get(each.id) === 'lost') this.held.splice(this.held.indexOf(each), 1);
+          if (stops.get(each) === 'lost') this.held.splice(this.held.indexOf(each), 1);
           else each.until = this.now + LEASE_MS;
         }
-        return [...stops];
+        return [...stops.values()];
       }
       case 'leave':
       case 'die': {

@@ -134,7 +134,7 @@ describe.each(STORES)('J5: lanes %s', (where, open) => {
     expect(await world.claim('one', by(policy))).toEqual(['low']);
     await world.add('other', { lane: 'l', owner: 'new', priority: 0 }, policy);
     await world.add('high', { lane: 'l', owner: 'o', priority: 5 }, policy);
-    expect(await world.store.stops([{ id: 'low', fence: 1 }])).toEqual(new Map([['low', 'preempted']]));
+    expect(await world.store.stops([{ id: 'low', fence: 1 }])).toEqual(new Map([[{ id: 'low', fence: 1 }, 'preempted']]));
     expect(await world.claim('one', by(policy))).toEqual([]);
     await world.end('low', world.failed());
     expect(await world.row('low')).toMatchObject({ state: 'cancelled', error: { code: 'preempted' }, attempts: 0 });

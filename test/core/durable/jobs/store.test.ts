@@ -489,10 +489,12 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
       expect(await world.store.settle(former, DONE, true)).toBe(false);
       expect(await world.store.note(former, '1')).toBe(false);
       await world.store.leave([former]);
-      expect(await world.store.renew([former])).toEqual(new Map([['a', 'lost']]));
-      expect(await world.store.stops([former])).toEqual(new Map([['a', 'lost']]));
+      expect(await world.store.renew([former])).toEqual(new Map([[former, 'lost']]));
+      expect(await world.store.stops([former])).toEqual(new Map([[former, 'lost']]));
       expect(await world.row('a')).toEqual(before);
-      expect(await world.store.settle({ id: 'a', fence: 2 }, DONE, true)).toBe(true);
+      const present = { id: 'a', fence: 2 };
+      expect(await world.store.renew([former, present])).toEqual(new Map([[former, 'lost']])); // of one process that has both
+      expect(await world.store.settle(present, DONE, true)).toBe(true);
     });
 
     it('a lease that is renewed lasts; one that ran out is renewed as long as nobody took the job', async () => {
@@ -538,7 +540,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
       await world.add('waits');
       expect([await world.store.cancel('runs', 'why'), await world.store.cancel('waits', 'why')]).toEqual([true, true]);
       expect(await world.states('runs', 'waits')).toBe('running cancelled');
-      expect(await world.store.stops([{ id: 'runs', fence: 1 }])).toEqual(new Map([['runs', 'cancelled']]));
+      expect(await world.store.stops([{ id: 'runs', fence: 1 }])).toEqual(new Map([[{ id: 'runs', fence: 1 }, 'cancelled']]));
       await world.end('runs', world.failed());
       expect(await world.row('runs')).toMatchObject({ state: 'cancelled', error: { code: 'cancelled', message: 'why' }, attempts: 0 });
       expect(await world.store.cancel('runs', '')).toBe(false);
@@ -556,7 +558,7 @@ describe.each(STORES)('J15: jobs %s', (_, open) => {
         await world.store.renew([{ id: 'a', fence: 1 }]);
       }
       expect(await world.claim('two')).toEqual(['b']);
-      expect(await world.store.renew([{ id: 'a', fence: 1 }])).toEqual(new Map([['a', 'lost']]));
+      expect(await world.store.renew([{ id: 'a', fence: 1 }])).toEqual(new Map([[{ id: 'a', fence: 1 }, 'lost']]));
       await world.store.cancel('b', '');
       expect(await lose(world, 'three')).toEqual(['c']);
       expect(await world.states('a', 'b')).toBe('cancelled cancelled');

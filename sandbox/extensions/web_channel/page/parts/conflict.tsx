@@ -59,7 +59,7 @@ export function WhatYouWrote({ texts }: { readonly texts: readonly Written[] }):
   return (
     <section aria-label="What you wrote">
       <h2>What you wrote</h2>
-      <p class="muted">It is not saved: copy from it what you still want.</p>
+      <p class="muted">It was not saved. Copy what you still need.</p>
       {texts.map(({ field, text }) => (
         <section key={field}>
           <h3>{field}</h3>

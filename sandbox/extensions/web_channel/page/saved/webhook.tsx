@@ -77,7 +77,7 @@ export function Webhook({ skill, change, loading }: OfSavedSkill): VNode {
       </div>
       <AllowList change={change} loading={loading} />
       <h3>An example</h3>
-      {opened === null && <p class="muted">Put in the address and the key that were shown when the webhook was made.</p>}
+      {opened === null && <p class="muted">Use the address and key shown when the webhook was made.</p>}
       <CodeBlock
         code={curlExample({
           address: opened === null ? `${location.origin}/webhooks/…` : addressOf(opened),

@@ -87,7 +87,7 @@ function Answer({ explained }: { readonly explained: Explanation }): VNode {
         </p>
       ))}
       <details>
-        <summary>All that is known</summary>
+        <summary>All details</summary>
         <CodeBlock code={JSON.stringify(explained, null, 2)} language="json" />
       </details>
     </>

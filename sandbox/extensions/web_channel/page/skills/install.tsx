@@ -50,7 +50,7 @@ export function Install(): VNode {
           onInput={({ currentTarget }) => setFrom(currentTarget.value)}
         />
         <button type="submit" class="main" disabled={isBusy || from.trim() === ''}>
-          Look at them
+          Scan
         </button>
       </form>
       <p

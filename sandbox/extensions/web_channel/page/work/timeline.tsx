@@ -37,7 +37,7 @@ export function Timeline({ threadId }: { readonly threadId: string }): VNode {
               checked={withoutWaits.value}
               onChange={({ currentTarget }) => (withoutWaits.value = currentTarget.checked)}
             />{' '}
-            Leave out the waiting
+            Hide waiting
           </label>
         )}
         <Sums bars={bars} now={now} />
