@@ -9,6 +9,8 @@ import { servedTool, type CallInfo, type ServedTool, type ToolPorts } from './se
 /** What the names of threads begin with that calls began. */
 const THREADS = `${CHANNEL}-`;
 
+const NOT_BEGUN = { type: 'text', text: 'The task was not begun: call again with it.' } as const;
+
 /** Hands a task to an agent, in a thread of its own. Each of its calls passes the gate, as in a chat. */
 export function delegateTask(ports: ToolPorts): ServedTool {
   const { agent } = ports.served;
@@ -33,7 +35,7 @@ export function delegateTask(ports: ToolPorts): ServedTool {
       const asked = { agent: id, task, thread: thread ?? `${THREADS}${ulid()}` };
       if (task === undefined || !(await isAnswered(ports, asked.thread))) return turn(ports, asked, about);
       const before = await turn(ports, { ...asked, task: undefined }, about); // what a person allowed is done first
-      if (before.structuredContent.reason !== 'done') return before;
+      if (before.structuredContent.reason !== 'done') return { ...before, content: [...before.content, NOT_BEGUN] };
       const answer = await turn(ports, asked, about);
       return { ...answer, content: [...before.content, ...answer.content] };
     },

@@ -21,10 +21,7 @@ export class Cursors {
   async placeIn(list: List, cursor: string): Promise<string> {
     const place = Buffer.from(cursor.slice(0, cursor.indexOf('.')), 'base64url').toString();
     if ((await this.of(list, place)) === cursor) return place;
-    throw new PithError('cursor_invalid', 'the cursor is not of this list', {
-      cure: 'ask for the list from its beginning',
-      problems: [{ path: ['cursor'], message: `is not of this list: ${printableLine(cursor, 80)}` }],
-    });
+    throw cursorInvalid(cursor);
   }
 
   async #seal({ route, caller }: List, place: string): Promise<string> {
@@ -34,4 +31,11 @@ export class Cursors {
       .digest('base64url')
       .slice(0, 22);
   }
+}
+
+export function cursorInvalid(cursor: string): PithError {
+  return new PithError('cursor_invalid', 'the cursor is not of this list', {
+    cure: 'ask for the list from its beginning',
+    problems: [{ path: ['cursor'], message: `is not of this list: ${printableLine(cursor, 80)}` }],
+  });
 }

@@ -222,6 +222,19 @@ describe('the MCP server', () => {
     expect(state.wrote).toBe(1);
   });
 
+  it('W6 W22 a task behind an answer is said to be not begun where what a person allowed does not end well, and is begun by the next call', async () => {
+    const steps = [{ calls: [{ name: 'write_note', input: {} }] }, { error: new Error('broken') }, { text: 'and then' }];
+    const pith = await kernelWith(steps, { files: NOTES });
+    const { client, call } = await connected(pith);
+    const { structured } = await call('delegate_task', { task: 'write it down' });
+    const { thread, approvals } = structured as { readonly thread: string; readonly approvals: readonly string[] };
+    await pith.kernel.approvals.answer(approvals[0]!, { answer: 'once', by: 'local' });
+    const failed = await client.callTool({ name: 'delegate_task', arguments: { task: 'and then', thread } });
+    const content = [{ text: expect.stringContaining('It failed:') }, { text: 'The task was not begun: call again with it.' }];
+    expect(failed).toMatchObject({ isError: true, content, structuredContent: { reason: 'error' } });
+    expect(await call('delegate_task', { task: 'and then', thread })).toMatchObject({ text: 'and then', structured: { reason: 'done' } });
+  });
+
   it('W6 W22 where whoever answered has gone on with the task, the client is told its answer, over a restart, without a second run', async () => {
     const state = globalThis as { wrote?: number };
     state.wrote = 0;

@@ -1,5 +1,8 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { JsonValue } from 'pith';
+import { openDatabase } from '../../../core/store/index.ts';
 import { COMMAND_ROUTES } from '../../../sandbox/extensions/rest_api/commands/table.ts';
 import { until } from '../../waiting.ts';
 import { apiKernel, type ApiKernel } from './api-kernel.ts';
@@ -89,6 +92,43 @@ describe('lists over HTTP', () => {
       expect([path, await asked(path, ann, cursor)]).toMatchObject([path, refused]);
     expect(await asked('/api/runs?state=lost&', ann, cursor)).toMatchObject({ status: 400, text: expect.stringContaining("'lost'") });
     expect(await asked('/api/runs?skill=none&', ann, cursor)).toMatchObject({ status: 404, text: expect.stringContaining('none') });
+  });
+
+  it('W21 a cursor behind a row that has left the list is a bad request: the list begins anew', async () => {
+    const api = await withLists(2);
+    const send = async (method: string, path: string, json?: JsonValue) => {
+      const answer = await api.request(path, { method, token: api.root, ...(json === undefined ? {} : { json }) });
+      expect([path, answer.status, answer.json]).toEqual([path, 200, expect.anything()]);
+    };
+    for (const name of ['one', 'two']) {
+      await send('POST', '/api/saved', { name, text: JSON.stringify({ system_prompt: 'Say it.' }) });
+      await send('POST', '/api/tasks', { goal: [name] });
+      await api.pith.kernel.agents.callTool('helper', 'schedule_once', { message: name, in: '2h' });
+    }
+    await until(() => api.model.requests.length === 2);
+    const place = (file: string) => path.join(api.pith.sandbox, file);
+    const forget = (id: string) => {
+      const database = openDatabase(place('data/pith.db'));
+      database.run('DELETE FROM task_engine__tasks WHERE id = ?', id);
+      database.close();
+    };
+    const lists: Readonly<Record<string, (row: Row) => Promise<void> | void>> = {
+      saved: ({ name }) => send('DELETE', `/api/saved/local%2F${name}`),
+      schedules: ({ schedule_id: id }) => send('DELETE', `/api/schedules/${id}`),
+      skills: ({ id }) => rmSync(place(`skills/${id}`), { recursive: true }),
+      proposals: ({ id }) => rmSync(place(`data/extensions/skill_registry/proposals/${id}.md`)),
+      tasks: ({ id }) => forget(String(id)),
+    };
+    for (const [name, remove] of Object.entries(lists)) {
+      const own = name === 'skills' ? 'source=sandbox%2Fskills&' : '';
+      const { [name]: rows, cursor } = (await api.get(`/api/${name}?${own}limit=1`)) as { [key: string]: readonly Row[] & string };
+      await remove(rows![0]!);
+      const next = await api.request(`/api/${name}?${own}limit=1&cursor=${encodeURIComponent(cursor!)}`, { token: api.root });
+      expect([name, next]).toMatchObject([
+        name,
+        { status: 400, json: { error: { code: 'cursor_invalid', problems: [{ path: ['cursor'] }] } } },
+      ]);
+    }
   });
 
   it('W12 W21 skills are chosen by state, source, tag and text on the server, and counted by them', async () => {

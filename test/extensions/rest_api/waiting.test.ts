@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { systemClock } from '@pith/promises';
+import { ChannelProvider } from 'pith';
 import { scriptedModel, testKernel } from 'pith/testing';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../../core/store/index.ts';
@@ -198,7 +199,10 @@ describe('messages that wait', () => {
     expect([left, api.model.requests.length]).toEqual([[[], [], [], []], 1]);
   });
 
-  it('W17 nor does it where the conversation is deleted while nobody serves', async () => {
+  it.each([
+    ['nobody serves', false],
+    ['nobody serves, and a chat tells people something after it', true],
+  ])('W17 nor does it where the conversation is deleted while %s', async (_, tells) => {
     const asking = gate();
     const only = ['http', 'rest_api'];
     const api = await apiKernel([async () => (await asking.opened, RISK)], { only });
@@ -211,6 +215,8 @@ describe('messages that wait', () => {
     await api.pith.kernel.stop();
     const elsewhere = await testKernel({ sandbox: api.pith.sandbox, only, model: scriptedModel([]) });
     await elsewhere.kernel.agents.deleteThread(path.split('/').at(-1) ?? '');
+    const channel = elsewhere.kernel.host.providers.remote('rest_api', ChannelProvider);
+    if (tells) await channel!.deliver({ kind: 'weather', text: 'It rains.' }, 'web:ann');
     await elsewhere.kernel.stop();
     await api.restart();
     const store = openStore(`${api.pith.sandbox}/data/pith.db`, systemClock);

@@ -487,6 +487,25 @@ describePage('the chat', () => {
     expect(faults).toEqual([]);
   });
 
+  it('W17 a tab that is looked at twice before the browser grants its lock holds it no longer once it is hidden', async () => {
+    const { page, faults } = await openPage({ script: [] });
+    const held = () =>
+      page.evaluate<number>(`navigator.locks.query().then(({ held }) => held.filter(({ name }) => name === 'pith.seen').length)`);
+    await until(async () => (await held()) === 1);
+    const looks = (...states: readonly string[]) =>
+      states
+        .map(
+          (state) =>
+            `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true }); document.dispatchEvent(new Event('visibilitychange'));`,
+        )
+        .join('');
+    await page.evaluate(looks('hidden', 'visible', 'hidden', 'visible'));
+    await until(async () => (await held()) === 1);
+    await page.evaluate(looks('hidden'));
+    await until(async () => (await held()) === 0);
+    expect(faults).toEqual([]);
+  });
+
   it('W11 conversations are found by words of their titles', async () => {
     const { page } = await openPage({ script: [{ text: 'Of hills.' }, { text: 'Of fjords.' }] });
     await say(page, 'Tell me of Rome');

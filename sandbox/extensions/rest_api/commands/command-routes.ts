@@ -98,7 +98,8 @@ export class CommandRoutes {
     const asked = { by, workingDirectory: places.sandbox, confirmed: route.asks === true ? confirm : null };
     const page = route.list === undefined ? null : await askedPage(route.list, { ...request, query: values }, this.api.cursors);
     const input = commandInput(command, route, { params, values: { ...values, ...page?.options } });
-    const running = runCommand(command, input, asked, signal);
+    const begun = runCommand(command, input, asked, signal);
+    const running = page === null ? begun : page.begun(begun);
     const outcome = route.mayReplace === true ? await this.#orEnding(running) : await running;
     if (outcome === null) return { status: 202, json: { ok: true, pending: true } };
     const shown = answerOf(route, hiddenFolders(places)(outcome));

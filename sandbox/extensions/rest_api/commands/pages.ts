@@ -1,5 +1,5 @@
-import { type Command, type JsonValue, z } from 'pith';
-import type { Cursors } from '../cursors.ts';
+import { type Command, type JsonValue, messageOf, z } from 'pith';
+import { type Cursors, cursorInvalid } from '../cursors.ts';
 import type { ApiRequest } from '../route.ts';
 
 /** A list that is answered in pages where a request asks for one: its name in the answer, and the fields that name a row, by which the next page begins. */
@@ -35,20 +35,29 @@ export function pageResult({ name }: PagedList, rows: z.ZodType = z.array(z.json
 export async function askedPage(list: PagedList, request: ApiRequest, cursors: Cursors): Promise<Page | null> {
   const { limit, cursor } = request.query as Readonly<Record<string, unknown>>;
   if (limit === undefined && cursor === undefined) return null;
-  const after = cursor === undefined ? undefined : await cursors.placeIn(request, String(cursor));
-  return new Page(list, Number(limit ?? PAGE), after);
+  const before = cursor === undefined ? null : { cursor: String(cursor), place: await cursors.placeIn(request, String(cursor)) };
+  return new Page(list, Number(limit ?? PAGE), before);
 }
 
 class Page {
   constructor(
     private readonly list: PagedList,
     private readonly limit: number,
-    private readonly after: string | undefined,
+    /** What the page before ended with; null: this is the first. */
+    private readonly before: { readonly cursor: string; readonly place: string } | null,
   ) {}
 
   /** What the command is asked for: one row more says whether there is a next page. */
   get options(): Readonly<Record<string, unknown>> {
-    return { limit: this.limit + 1, after: this.after };
+    return { limit: this.limit + 1, after: this.before?.place };
+  }
+
+  /** As `listing` settles. Rejects `cursor_invalid` where the command names the last row of the page before: it has left the list since. */
+  async begun<T>(listing: Promise<T>): Promise<T> {
+    const { before } = this;
+    return listing.catch((error: unknown) => {
+      throw before !== null && messageOf(error).includes(`'${before.place}'`) ? cursorInvalid(before.cursor) : error;
+    });
   }
 
   /** `next` makes a cursor of a place. */

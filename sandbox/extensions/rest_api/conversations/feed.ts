@@ -53,11 +53,13 @@ const LOOK_MS = 500;
 const MOST_BYTES = 4 * 1024 * 1024;
 const PAGE = 200;
 
-/** The journal of what changed in the last day, and those who read it. Each process that serves adds to it, and reads what others added. */
+/** The journal of what changed in the last day, and those who read it. Each process adds to it; one that serves also takes over what changed in conversations and jobs, and reads what others added. */
 export class Feed {
   readonly #subscribers = new Set<Subscriber>();
   /** Of this journal: an id of another database's is unknown. */
   readonly #name = oncePromised(() => markOf(this.ports.tables, 'feed', () => randomBytes(4).toString('hex')));
+  /** Whether `run` runs. */
+  #isServing = false;
   /** The place up to which subscribers were notified. */
   #notified = 0;
   /** What is not in the journal yet. */
@@ -92,6 +94,7 @@ export class Feed {
       events.handle(scheduleChanged, ({ scheduleId, userId }) => ofOne('schedule', scheduleId, userId)),
       events.handle(savedRescheduled, ({ skillId, userId }) => ofOne('schedule', skillId, userId)),
     ];
+    this.#isServing = true;
     try {
       // What changed before this process is not known one by one.
       await this.add((['extension', 'agent', 'skill', 'thread'] as const).map((kind) => ({ kind, id: '', userId: null }))).catch(failed);
@@ -101,6 +104,7 @@ export class Feed {
         await (this.#subscribers.size > 0 ? clock.sleep(LOOK_MS, signal) : this.#somebody(signal)).catch(() => undefined); // it ends
       }
     } finally {
+      this.#isServing = false;
       for (const off of offs) off();
     }
   }
@@ -142,7 +146,7 @@ export class Feed {
     }
   }
 
-  /** Conversations that were deleted since a process that serves looked last, and are still gone. Before `run`. */
+  /** Conversations that were deleted since a process that served looked last, and are still gone. Before `run`. */
   async removed(): Promise<ReadonlySet<string>> {
     const ids = new Set<string>();
     for (let since = await this.#seen(); since !== null;) {
@@ -158,8 +162,9 @@ export class Feed {
     return [...this.#subscribers].some(({ reader }) => reader.userId === by);
   }
 
-  /** Writes these down, and notifies of them. */
+  /** Writes these down; where this process serves it also notifies of them. Another one looks at nothing: what was deleted meanwhile is for `removed`. */
   add(changes: readonly Change[]): Promise<void> {
+    if (!this.#isServing) return this.#write(changes, []);
     this.#added.push(...changes);
     return this.#look();
   }

@@ -12,12 +12,14 @@ export async function isSeen(): Promise<boolean> {
 /** Reports to the other tabs while somebody looks at this one. */
 export function reportSeen(): void {
   if (!('locks' in navigator)) return;
-  let leave = (): void => undefined;
-  const untilHidden = (): Promise<void> =>
-    new Promise((resolve) => (document.visibilityState === 'visible' ? void (leave = resolve) : resolve()));
+  let looking = new AbortController();
   const look = (): void => {
-    leave();
-    if (document.visibilityState === 'visible') void navigator.locks.request(NAME, { mode: 'shared' }, untilHidden);
+    looking.abort();
+    if (document.visibilityState !== 'visible') return;
+    const { signal } = (looking = new AbortController());
+    const untilHidden = (): Promise<void> =>
+      new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
+    navigator.locks.request(NAME, { mode: 'shared', signal }, untilHidden).catch(() => undefined); // it was hidden before its turn came
   };
   document.addEventListener('visibilitychange', look);
   look();
