@@ -90,11 +90,17 @@ export function createNotices({ journal, clock, logger, handler, channels, quest
       if (event !== null && event.at <= clock.now() - DAY_MS) return;
       if (topic === 'approval.requested') return ask(payload as unknown as TopicMap['approval.requested'], signal);
       const { text, kind, target, threadId, userId, about } = payload as unknown as TopicMap['notify'];
-      if (about && journal.deliveries.isSettled(about, Number(id))) return;
+      if (isThing(about) && journal.deliveries.isSettled(about, Number(id))) return;
       const known = { ...(userId === null ? {} : { userId }), ...(threadId === null ? {} : { threadId }), ...(about && { about }) };
       await send({ text, kind, ...known }, target, signal);
     },
   };
+}
+
+/** Any extension says what its notice tells of: it may be no such thing. */
+function isThing(about: unknown): about is TopicMap['notice.settled']['about'] {
+  const { kind, id } = Object(about) as Readonly<Record<'kind' | 'id', unknown>>;
+  return typeof kind === 'string' && typeof id === 'string';
 }
 
 function questionOf({ threadId, approvalId, userId }: TopicMap['approval.requested'], text: string): ChannelMessage {
