@@ -77,7 +77,7 @@ describe('pith serve', () => {
       return err;
     };
     expect(await refused('--port', port)).toMatch(
-      /^pith: [^\n]*'http' cannot run: port \d+ of 127\.0\.0\.1 is taken; .*pith serve --port N\n$/u,
+      /^pith: [^\n]*'http' cannot run: port \d+ of 127\.0\.0\.1 is taken; .*another port with --port N\n$/u,
     );
     expect(await refused('--host', '127.0.0.1', '--port', port, '--quiet')).toContain('is taken');
   });

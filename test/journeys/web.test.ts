@@ -90,7 +90,7 @@ it('W1 pith web ends with an error where another program has the port', async ()
   await once(other, 'listening');
   const { port } = other.address() as AddressInfo;
   const { options } = await project(0, port);
-  const why = `pith: port ${port} of 127.0.0.1 is taken; stop what listens there, or choose another: pith serve --port N\n`;
+  const why = `pith: port ${port} of 127.0.0.1 is taken; stop what listens there, or choose another port with --port N\n`;
   expect(await runPith(['web', '--print'], options)).toMatchObject({ code: 1, out: '', err: why });
 });
 
@@ -108,7 +108,7 @@ it('W1 pith web --port serves there, or opens what serves there; where another p
   onTestFinished(() => void other.close());
   await once(other, 'listening');
   const { port: taken } = other.address() as AddressInfo;
-  const why = `pith: port ${taken} of 127.0.0.1 is taken; stop what listens there, or choose another: pith serve --port N\n`;
+  const why = `pith: port ${taken} of 127.0.0.1 is taken; stop what listens there, or choose another port with --port N\n`;
   expect(await runPith(['web', '--port', String(taken)], options)).toMatchObject({ code: 1, out: '', err: why });
   expect(await runPith(['web', '--port', 'none'], options)).toMatchObject({ code: 2, out: '' });
   expect(await runPith(['web', '--port', '70000'], options)).toMatchObject({

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createPith, type PithOptions, type Question, type ThreadLog } from 'pith/embed';
-import { scriptedModel, type ScriptedStep, threadLogCases } from 'pith/testing';
+import { fakeClock, scriptedModel, type ScriptedStep, threadLogCases } from 'pith/testing';
 import { folderWith } from '../../places.ts';
 import { fileLog, mapLog, waitingLog } from '../../fixtures/thread-logs.ts';
 import { gate } from '../../waiting.ts';
@@ -397,6 +397,7 @@ describe('U45 a program with a store of its own', () => {
     const { pith, model } = await pithWith(log, [{ text: 'It is not paid.' }, { text: 'Yes.' }], {
       tools,
       approve: () => ({ no: 'nobody can be asked here' }),
+      clock: fakeClock(Date.UTC(2026, 10, 30, 0, 30)), // within the day in which its question is open
     });
     expect(await pith.threads.list()).toMatchObject([{ id: 'bills', title: 'What does the bill say?' }]);
     const { thread, ...ended } = await pith.resume('bills').result;
