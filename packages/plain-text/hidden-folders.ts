@@ -1,6 +1,8 @@
 /** Where a program and its files are. */
 interface MachineFolders {
   readonly sandbox: string;
+  /** Of the project, where another is used because nobody trusted it. */
+  readonly untrustedSandbox?: string | null;
   readonly project: string | null;
   readonly home: string | null;
   readonly shippedSandbox: string;
@@ -11,17 +13,25 @@ interface MachineFolders {
  * Shows folders of this machine by their names in place of their paths, in a text or in all texts of plain data: whoever asks from elsewhere
  * is not told where they are. The longest is looked for first, as one may be within another.
  */
-export function hiddenFolders({ sandbox, project, home, shippedSandbox, data }: MachineFolders): <T>(shown: T) => T {
+export function hiddenFolders({
+  sandbox,
+  untrustedSandbox = null,
+  project,
+  home,
+  shippedSandbox,
+  data,
+}: MachineFolders): <T>(shown: T) => T {
   const isOfSandbox = sandbox.length > 1 && data.startsWith(sandbox) && SEPARATOR.test(data.charAt(sandbox.length));
-  const folders = {
-    data: isOfSandbox ? null : data,
-    sandbox,
-    project,
-    home,
-    'shipped sandbox': shippedSandbox,
-    'Pith itself': shippedSandbox.replace(/[\\/][^\\/]*$/u, ''),
-  };
-  const known = Object.entries(folders).filter((entry): entry is [string, string] => entry[1] !== null && entry[1].length > 1);
+  const folders = [
+    ['data', isOfSandbox ? null : data],
+    ['sandbox', sandbox],
+    ['sandbox', untrustedSandbox],
+    ['project', project ?? (untrustedSandbox === null ? null : above(untrustedSandbox))],
+    ['home', home],
+    ['shipped sandbox', shippedSandbox],
+    ['Pith itself', above(shippedSandbox)],
+  ] as const;
+  const known = folders.flatMap(([name, folder]) => (folder === null || folder.length <= 1 ? [] : [[name, folder] as const]));
   const longestFirst = known.toSorted(([, a], [, b]) => b.length - a.length);
   const names = new Map(longestFirst.map(([name, folder]) => [folder, name]));
   const escaped = longestFirst.map(([, folder]) => folder.replaceAll(/[\\^$.*+?()[\]{}|/]/gu, '\\$&'));
@@ -39,3 +49,7 @@ export function hiddenFolders({ sandbox, project, home, shippedSandbox, data }: 
 }
 
 const SEPARATOR = /[\\/]/u;
+
+function above(folder: string): string {
+  return folder.replace(/[\\/][^\\/]*$/u, '');
+}

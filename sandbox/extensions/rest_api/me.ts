@@ -20,9 +20,18 @@ export function meRoute(context: Pick<ExtensionContext, 'use'>): ApiRoute {
       }),
     },
     async ({ caller }) => {
-      const { project, sandbox } = context.use(Places);
+      const { project, sandbox, untrustedSandbox } = context.use(Places);
       const { userId, role, may } = caller;
-      return { status: 200, json: { userId, role, may, host: hostname(), project: path.basename(project ?? sandbox) } };
+      return {
+        status: 200,
+        json: {
+          userId,
+          role,
+          may,
+          host: hostname(),
+          project: path.basename(project ?? (untrustedSandbox === null ? sandbox : path.dirname(untrustedSandbox))),
+        },
+      };
     },
   );
 }

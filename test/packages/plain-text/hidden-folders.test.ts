@@ -15,3 +15,18 @@ it('W3 W31 folders are shown by their names, the inner ones first, in texts, key
   expect(hidden('database /var/pith/pith.db: the disk is full')).toBe('database data/pith.db: the disk is full');
   expect(hidden('It is in /places/ann.')).toBe('It is in home.');
 });
+
+it('W3 the project and its sandbox have their names also where nobody trusted them, and another sandbox is used', () => {
+  const used = '/state/restricted/1f/sandbox';
+  const places = {
+    home: null,
+    project: null,
+    sandbox: used,
+    untrustedSandbox: '/work/shop/sandbox',
+    shippedSandbox: '/opt/pith/sandbox',
+    data: '/state/d',
+  };
+  expect(hiddenFolders(places)(`/work/shop/sandbox is restricted: ${used} is used; see /work/shop/a.ts`)).toBe(
+    'sandbox is restricted: sandbox is used; see project/a.ts',
+  );
+});

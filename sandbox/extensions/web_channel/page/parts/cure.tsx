@@ -118,7 +118,7 @@ export function CureView({ cure, done }: CureViewProps): VNode | null {
       ) : (
         command !== undefined && (
           <>
-            In a terminal: <code>{command}</code>
+            {text === undefined ? 'In' : '— in'} a terminal: <code>{command}</code>
           </>
         )
       )}
