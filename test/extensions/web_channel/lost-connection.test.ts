@@ -129,6 +129,30 @@ describePage('a lost connection', () => {
     expect(await answersIn(page)).toHaveLength(2);
   });
 
+  it('W16 what is told late of a turn that has ended does not show its answer twice', async () => {
+    const { api, page, faults } = await openPage({ script: [{ text: 'Good day.' }] });
+    await say(page, 'Hello');
+    await page.getByText('Good day.').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+    const thread = new URL(page.url()).pathname.split('/').at(-1) ?? '';
+    const { json } = await api.request(`/api/threads/${thread}`, { token: await api.token() });
+    const { messages } = json as { readonly messages: readonly { readonly turnId: string }[] };
+    const late = ['turn-start', 'text-delta'].map((type, at) => ({
+      thread,
+      turn: messages[0]?.turnId,
+      n: at + 1,
+      event: { type, text: 'Good day.' },
+    }));
+    const told = [...late.map((data) => ['turn', data] as const), ['changed', { kind: 'notice', id: 'last' }] as const];
+    const body = told.map(([type, data]) => `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`).join('');
+    await page.route('**/api/events', (route) => route.fulfill({ contentType: 'text/event-stream', body }));
+    const heard = page.waitForResponse('**/api/notices');
+    await api.pith.kernel.host.extensions.reload('rest_api'); // cuts the stream of events
+    await heard;
+    expect(await answersIn(page)).toHaveLength(1);
+    expect(faults.filter((fault) => !fault.includes('ERR_INCOMPLETE_CHUNKED'))).toEqual([]);
+  });
+
   it('W16 while the server stops, the page keeps what it shows without a word of errors, and loads it again once it is connected', async () => {
     const { api, page, faults } = await openPage({ script: [{ text: 'Good day.' }, { text: 'Said meanwhile.' }] });
     await say(page, 'Hello');

@@ -150,6 +150,7 @@ export class Conversation {
 
   #apply({ turn, n, event }: { readonly turn: string | null; readonly n: number; readonly event: TurnEvent }): void {
     const live = this.live.value;
+    if (live === null && this.#hasEnded(turn)) return; // it comes late
     const isNext = live !== null && (live.turn === turn || live.turn === null) && n > live.n;
     if (live !== null && !isNext) return;
     if (event.type === 'turn-start') this.notices.value = []; // of the turn before
@@ -165,6 +166,11 @@ export class Conversation {
     const state = turn === null && live?.state === 'queued' ? 'queued' : 'running';
     this.live.value = { turn, n, events, state, waiting: live?.waiting ?? 0 };
     if (event.type === 'step-end' || event.type === 'turn-end' || event.type === 'approval-request') void this.refresh();
+  }
+
+  /** Whether the server says that it has, and its messages are known. */
+  #hasEnded(turn: string | null): boolean {
+    return this.thread.value?.state === 'idle' && this.chunks.value.at(-1)?.at(-1)?.turnId === turn;
   }
 
   async #readOlder(): Promise<void> {
