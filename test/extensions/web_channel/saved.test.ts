@@ -276,6 +276,27 @@ describePage('saved skills on the page', () => {
     expect(faults.filter((fault) => !fault.includes('400') && !fault.includes('422'))).toEqual([]);
   });
 
+  it('W10 W13 what is decided as soon as it is shown keeps the focus, also where the browser is slow to draw', async () => {
+    const opened = await openPage({});
+    const { page } = opened;
+    await saved(opened, 'greet', {});
+    await page.addInitScript('requestAnimationFrame = () => 0'); // effects come late
+    await page.reload();
+    await openSaved(opened, 'greet');
+    const summary = page.locator('summary', { hasText: 'Who runs it, and when' });
+    await summary.waitFor();
+    await page.evaluate(`(async () => {
+      [...document.querySelectorAll('summary')].find((each) => each.textContent.startsWith('Who runs it')).click();
+      for (let pin; pin === undefined; await new Promise((resolve) => setTimeout(resolve))) {
+        pin = [...document.querySelectorAll('button')].find((each) => each.textContent === 'Pin');
+        pin?.focus();
+        pin?.click();
+      }
+    })()`);
+    await page.getByRole('button', { name: 'Unpin' }).waitFor();
+    await until(() => isFocused(page.getByRole('button', { name: 'Pin', exact: true })));
+  });
+
   it('W13 the form edits all of a document, chooses model, skills and tools from what there is, and leaves alone what nobody changed', async () => {
     const opened = await openPage({
       width: 360,

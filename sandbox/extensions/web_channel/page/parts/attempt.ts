@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiError } from '../server/api.ts';
 
 interface Attempt {
@@ -13,7 +13,7 @@ export function useAttempt(again?: () => Promise<unknown>): Attempt {
   const [error, setError] = useState<ApiError | null>(null);
   const [isBusy, setBusy] = useState(false);
   const focused = useRef<Element | null>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isBusy || focused.current === null) return;
     // What is disabled loses the focus: whoever works by keyboard goes on where they were.
     if (document.activeElement === document.body && focused.current instanceof HTMLElement) focused.current.focus();

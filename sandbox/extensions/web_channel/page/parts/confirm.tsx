@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { ApiError, ask } from '../server/api.ts';
 
 interface Confirmation {
@@ -58,7 +58,7 @@ export async function change<T>(method: ChangeMethod, path: string, body: object
 export function Confirmation(): VNode | null {
   const dialog = useRef<HTMLDialogElement>(null);
   const { value } = question;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (value !== null) dialog.current?.showModal();
     else dialog.current?.close();
   }, [value]);
