@@ -278,7 +278,7 @@ describePage('saved skills on the page', () => {
 
   it('W10 W13 what is decided as soon as it is shown keeps the focus, also where the browser is slow to draw', async () => {
     const opened = await openPage({});
-    const { page } = opened;
+    const { page, faults } = opened;
     await saved(opened, 'greet', {});
     await page.addInitScript('requestAnimationFrame = () => 0'); // effects come late
     await page.reload();
@@ -295,6 +295,7 @@ describePage('saved skills on the page', () => {
     })()`);
     await page.getByRole('button', { name: 'Unpin' }).waitFor();
     await until(() => isFocused(page.getByRole('button', { name: 'Pin', exact: true })));
+    expect(faults).toEqual([]);
   });
 
   it('W13 the form edits all of a document, chooses model, skills and tools from what there is, and leaves alone what nobody changed', async () => {
