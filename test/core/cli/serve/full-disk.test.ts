@@ -5,6 +5,7 @@ import { createKernel, createParts, type Kernel, part, STORE } from '../../../..
 import { databaseFailure, openStore } from '../../../../core/store/index.ts';
 import { folderWith } from '../../../places.ts';
 import { cli } from '../fakes.ts';
+import { superviseHere } from './supervisor.ts';
 
 it('K21 S13 pith serve waits while the disk is full, has begun nothing meanwhile, and starts once there is space', async () => {
   const folder = folderWith({
@@ -27,13 +28,7 @@ it('K21 S13 pith serve waits while the disk is full, has begun nothing meanwhile
   });
   const kernel: Kernel = await createKernel({ accepts: true, sandbox, env: {}, home: null, only: [] }, parts);
   const end = new AbortController();
-  const { send } = process;
-  onTestFinished(() => void (process.send = send));
-  process.send = (...given: readonly unknown[]) => {
-    const done = given.at(-1);
-    if (typeof done === 'function') done();
-    return true;
-  };
+  superviseHere();
   const served = cli(['serve'], { cwd: folder, openKernel: async () => kernel, env: { PITH_SUPERVISED: '1' }, signal: end.signal });
   await expect.poll(() => kernel.host.extensions.state('server'), { timeout: 20_000 }).toBe('active');
   end.abort();

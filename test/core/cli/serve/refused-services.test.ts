@@ -1,11 +1,12 @@
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { runCli } from '../../../../core/cli/index.ts';
 import { createKernel } from '../../../../core/compose/index.ts';
 import { folderWith } from '../../../places.ts';
 import { until } from '../../../waiting.ts';
 import { sink } from '../fakes.ts';
+import { superviseHere } from './supervisor.ts';
 
 const SERVER = `export default class {
   constructor({ id, events }) { Object.assign(this, { id, events }); }
@@ -22,13 +23,7 @@ it('W1 K21 pith serve says that it serves once a service that had refused is rea
   });
   const sandbox = path.join(folder, 'sandbox');
   const kernel = await createKernel({ accepts: true, sandbox, env: {}, home: null, only: [] });
-  const { send } = process;
-  onTestFinished(() => void (process.send = send));
-  process.send = (...given: readonly unknown[]) => {
-    const done = given.at(-1);
-    if (typeof done === 'function') done();
-    return true;
-  };
+  superviseHere();
   const end = new AbortController();
   const input = Object.assign(new PassThrough(), { isTTY: false });
   const [out, err] = [sink(), sink()];
