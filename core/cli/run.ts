@@ -62,7 +62,7 @@ export async function runCli(options: CliOptions, signal: AbortSignal): Promise<
       accepts: common.trust || env['PITH_TRUST'] === '1',
     }));
     const helps = common.help || commandFirst(words)[0] === HELP;
-    const target = once(() => openTarget(named(), io, !helps));
+    const target = once(() => openTarget(named(), io, { asks: !helps, reports: !isSupervised(env) }));
     const kernel = (serve: Places['serve'] = isSupervised(env) ? { port: portOfLine(words) } : null): Promise<Kernel> =>
       (opened ??= target().then(async (found) => {
         if (endpointOf(env) !== null) spans = (await import('../compose/index.ts')).exportSpans(env, found.trust);

@@ -82,6 +82,14 @@ describe('pith serve', () => {
     expect(await refused('--host', '127.0.0.1', '--port', port, '--quiet')).toContain('is taken');
   });
 
+  it('T2 says once that nobody has trusted its sandbox, though two processes open it', async () => {
+    folder = await ownFolder(bare(['http']));
+    const supervisor = serve({ PITH_TRUST: '' });
+    const errors = errorsOf(supervisor);
+    await started(supervisor);
+    expect(errors().match(/pith: restricted /gu)).toHaveLength(1);
+  });
+
   it('W1 a kernel that starts again where the port was taken meanwhile is tried again, and listens once it is free', async () => {
     const port = await freePort();
     folder = await ownFolder(bare(['http']));

@@ -54,8 +54,16 @@ export function trustOfTarget(named: Pick<NamedTarget, 'sandbox' | 'bareProject'
   return trustOf({ sandbox, bareProject, shipped: shippedSandbox(), home: userHome(), accepts, workingDirectory });
 }
 
-/** The target with the person's decision about it: asks once on a terminal, and reports restrictions in one line. */
-export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolean): Promise<Target> {
+interface Opening {
+  /** Once, on a terminal. */
+  readonly asks: boolean;
+  /** Restrictions, in one line. False: whoever started this process has reported them. */
+  readonly reports: boolean;
+}
+
+/** The target with the person's decision about it. */
+export async function openTarget(named: NamedTarget, io: CommandIO, { asks, reports }: Opening): Promise<Target> {
+  const report = (text: string): void => (reports ? io.error(text) : undefined);
   let trust = trustOfTarget(named);
   if (asks && io.interactive && trust.isOpen) {
     await (trust.isBare ? askAboutProject(trust, io) : askAboutSandbox(trust, io));
@@ -66,13 +74,13 @@ export async function openTarget(named: NamedTarget, io: CommandIO, asks: boolea
     const why = `${printableLine(trust.opened)}: ${printableLine(trust.why ?? '')}, so only what ships with Pith is used`;
     const cure =
       trust.file.problem() === null ? `to see what it brings and to trust it, run: pith trust ${folder}` : 'see: pith trust --list';
-    io.error(`pith: restricted ${why}; ${cure}`);
+    report(`pith: restricted ${why}; ${cure}`);
   } else {
     const wanted = await wantedState(named, trust);
     if (asks && io.interactive && trust.state(wanted).isOpen) await askAboutState(wanted, trust, io);
     const found = trust.state(wanted);
     const { why } = found;
-    if (why !== null) io.error(`pith: started with fresh state: ${printableLine(why)}; ${stateCure(found, folder)}`);
+    if (why !== null) report(`pith: started with fresh state: ${printableLine(why)}; ${stateCure(found, folder)}`);
   }
   return { ...named, sandbox: trust.isBare ? trust.sandbox : trust.opened, trust };
 }
