@@ -1,8 +1,12 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
+import { folderWith } from '../../places.ts';
 import { until } from '../../waiting.ts';
+import { gitIn } from '../skill_install/install-sandbox.ts';
 import { describePage, openPage, say, tooWide, violations } from './browser.ts';
 
 const POEMS = `---
@@ -222,6 +226,29 @@ describePage('trust and installation on the page', () => {
     await page.getByRole('link', { name: 'songs' }).waitFor({ state: 'hidden' });
     expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
   });
+
+  it.skipIf(spawnSync('git', ['--version']).status !== 0)(
+    'W12 a skill is installed from a git repository after its scan was shown',
+    async () => {
+      const { api, page, faults } = await openPage({ files: FILES, extensions: EXTENSIONS });
+      const folder = folderWith({ 'songs/SKILL.md': POEMS.replaceAll('poem', 'song') });
+      const git = gitIn(folder, folder);
+      git('init', '-q');
+      git('add', '-A');
+      git('commit', '-qm', 'x');
+      await page.getByRole('link', { name: 'Skills', exact: true }).click();
+      await page.getByRole('link', { name: 'Install' }).click();
+      await page.getByLabel('From').fill(pathToFileURL(folder).href);
+      await page.getByRole('button', { name: 'Scan' }).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('SKILL.md').first().waitFor();
+      await dialog.getByRole('button', { name: 'Yes' }).press('Enter');
+      await page.getByRole('status').getByText('Installed songs').waitFor();
+      await page.getByRole('link', { name: 'songs' }).waitFor();
+      expect(readFileSync(path.join(api.pith.sandbox, 'skills.lock.json'), 'utf8')).toContain(git('rev-parse', 'HEAD'));
+      expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
+    },
+  );
 });
 
 describePage('switches of skills on the page', () => {
