@@ -72,7 +72,10 @@ export async function newPage({ width = 1280, dark = false }: Pick<PageOptions, 
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', ({ message }) => void faults.push(message));
-  page.on('console', (said) => void (said.type() === 'error' && faults.push(said.text())));
+  page.on(
+    'console',
+    (said) => void (said.type() === 'error' && faults.push(`${said.text()} ${new URL(said.location().url || page.url()).pathname}`)),
+  );
   page.on('request', (request) => void (OURS.some((start) => request.url().startsWith(start)) || faults.push(request.url())));
   return { page, faults };
 }

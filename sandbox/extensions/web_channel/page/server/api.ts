@@ -1,5 +1,5 @@
 import type { Cure } from './cure.ts';
-import { connection, eventsIn } from './events.ts';
+import { beforeEvents, connection, eventsIn } from './events.ts';
 import { pageValue, person } from './session.ts';
 
 /** Of an event of a turn, what tells whether it has begun. */
@@ -43,7 +43,8 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /** Asks the server. `match`: only while that is its tag. Rejects with `ApiError`. */
 export function ask<T>(method: Method, path: string, body?: unknown, match: string | null = null): Promise<T> {
-  return answered({ method, path, body, match }, valueOf<T>);
+  const work = (): Promise<T> => answered({ method, path, body, match }, valueOf<T>);
+  return method === 'DELETE' ? beforeEvents(work) : work();
 }
 
 /** Begins a turn and leaves, so that no connection is kept: the turn goes on. Rejects with `ApiError` where it has not begun, for all that is known. */

@@ -25,10 +25,15 @@ const KEPT_CONNECTIONS = 6;
 const PROBE_MS = 1000;
 /** The tab that leads answers so fast, unless it is frozen. */
 const ANSWER_MS = 1000;
+/** What is changed is drawn 35 ms later at most. */
+const DRAWN_MS = 100;
 const PAUSES_MS = [250, 500, 1000, 2000, 5000];
 
 type Listener = (event: ServerEvent) => void;
 const listeners = new Set<Listener>();
+/** Events that wait, and how many are waited for. */
+const held: ServerEvent[] = [];
+let holds = 0;
 let last: string | null = null;
 let running: AbortController | null = null;
 let lost = new AbortController();
@@ -62,6 +67,22 @@ export function onEvent(listener: Listener): () => void {
 export async function connection(): Promise<AbortSignal> {
   await usable;
   return lost.signal;
+}
+
+/**
+ * Tells of no event before `work` has ended and whoever asked for it has acted on that: a view that deletes what it shows would hear that it
+ * has changed, and read once more what is no longer there.
+ */
+export async function beforeEvents<T>(work: () => Promise<T>): Promise<T> {
+  holds += 1;
+  try {
+    return await work();
+  } finally {
+    setTimeout(() => {
+      holds -= 1;
+      if (holds === 0) held.splice(0).forEach(tell);
+    }, DRAWN_MS);
+  }
 }
 
 /** Follows the server's events while somebody is signed in. A lost connection goes on where it was. */
@@ -178,6 +199,11 @@ async function listen(signal: AbortSignal): Promise<boolean> {
 
 function deliver(event: ServerEvent): void {
   if (event.id !== null) last = event.id;
+  if (holds > 0) held.push(event);
+  else tell(event);
+}
+
+function tell(event: ServerEvent): void {
   for (const listener of listeners) {
     try {
       listener(event);
