@@ -70,7 +70,7 @@ export async function connection(): Promise<AbortSignal> {
 }
 
 /**
- * Tells of no event before `work` has ended and whoever asked for it has acted on that: a view that deletes what it shows would hear that it
+ * Reports no event before `work` has ended and whoever asked for it has acted on that: a view that deletes what it shows would hear that it
  * has changed, and read once more what is no longer there.
  */
 export async function beforeEvents<T>(work: () => Promise<T>): Promise<T> {
@@ -80,7 +80,7 @@ export async function beforeEvents<T>(work: () => Promise<T>): Promise<T> {
   } finally {
     setTimeout(() => {
       holds -= 1;
-      if (holds === 0) held.splice(0).forEach(tell);
+      if (holds === 0) held.splice(0).forEach(report);
     }, DRAWN_MS);
   }
 }
@@ -200,10 +200,10 @@ async function listen(signal: AbortSignal): Promise<boolean> {
 function deliver(event: ServerEvent): void {
   if (event.id !== null) last = event.id;
   if (holds > 0) held.push(event);
-  else tell(event);
+  else report(event);
 }
 
-function tell(event: ServerEvent): void {
+function report(event: ServerEvent): void {
   for (const listener of listeners) {
     try {
       listener(event);
