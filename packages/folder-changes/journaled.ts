@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { renameSync } from 'node:fs';
 import { mkdir, readdir, rename, rmdir, lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -177,11 +178,14 @@ async function apply<Entry>(operation: Operation<Entry>, changes: readonly Recor
   await mkdir(path.join(directory, OLD)); // fails where another process took the folder for abandoned and removed it
   for (const [at, change] of changes.entries()) {
     const { place, from } = await placesOf(operation, change);
-    if (place !== null && change.old !== null && !(await moveIf(operation, place, path.join(directory, OLD, String(at)), change.old)))
+    if (place === null) continue;
+    const aside = path.join(directory, OLD, String(at));
+    if (from !== null) await mkdir(path.dirname(place), { recursive: true });
+    // At once: whoever looks meanwhile finds one or the other, and what a person has written since is found where it was moved to.
+    if (change.old !== null) renameSync(place, aside);
+    if (from !== null) renameSync(from, place);
+    if (change.old !== null && (await digestAt(operation, aside)) !== change.old)
       throw new ChangeRefused(refusals.editedMeanwhile(change.folder), { where: place });
-    if (place === null || from === null) continue;
-    await mkdir(path.dirname(place), { recursive: true });
-    await rename(from, place);
   }
   const now = await readEntries(entries, refusals);
   for (const { id, entry } of changes) setEntry(now, id, entry);

@@ -62,6 +62,35 @@ it('S83: nothing is changed where something else stands in a place than a change
   expect(text(root, 'here')).toBe('new');
 });
 
+it('S83: a folder that is replaced is there all the time, one or the other, however long its digest takes', async () => {
+  const root = folderWith({ 'folders/here/text.md': 'old' });
+  const seen = new Set<string>();
+  const look = (): void => void seen.add(existsSync(path.join(root, 'folders/here')) ? text(root, 'here') : 'nothing');
+  const digestOf = async (folder: string): Promise<string> => {
+    for (let looks = 0; looks < 20; looks += 1) await new Promise((resolve) => setImmediate(resolve)).then(look);
+    return treeDigest(folder);
+  };
+  const staged = await changesIn(root, digestOf).stage();
+  await staged.change([change(staged, 'here')]);
+  look();
+  await staged.remove();
+  expect([...seen]).toEqual(['old', 'new']);
+});
+
+it('S83: what a person writes while their folder is replaced is put back, and nothing else is changed', async () => {
+  const root = folderWith({ 'folders/here/text.md': 'old' });
+  let writes = 1;
+  const digestOf = async (folder: string): Promise<string> => {
+    const digest = await treeDigest(folder);
+    if (folder.endsWith('folders/here') && writes-- > 0) writeFiles(root, { 'folders/here/text.md': 'mine' }); // after it was looked at
+    return digest;
+  };
+  const staged = await changesIn(root, digestOf).stage();
+  await expect(staged.change([change(staged, 'first'), change(staged, 'here')])).rejects.toThrow('edited_meanwhile: here');
+  await staged.remove();
+  expect([readdirSync(path.join(root, 'folders')), text(root, 'here'), entriesIn(root)]).toEqual([['here'], 'mine', {}]);
+});
+
 it('S83: a file of entries that is damaged, or a link, stops everything and is never written over', async () => {
   const root = folderWith({ elsewhere: '{"version":1,"folders":{}}' });
   const file = path.join(root, 'lock.json');

@@ -10,14 +10,14 @@ export interface Entry {
 }
 
 /** Of the folders in `folders`, with entries in `lock.json` beside it and journals elsewhere. */
-export function changesIn(root: string): FolderChanges<Entry> {
+export function changesIn(root: string, digestOf = treeDigest): FolderChanges<Entry> {
   const folder = path.join(root, 'folders');
   const named = (code: string) => (name: string) => ({ code, message: `${code}: ${name}`, cure: 'look at it' });
   return new FolderChanges<Entry>({
     folder,
     journals: stateFolder(root, 'journals'),
     entries: { file: path.join(root, 'lock.json'), name: 'folders', entryOf },
-    digestOf: treeDigest,
+    digestOf,
     clock: systemClock,
     refusals: {
       exists: named('exists'),
