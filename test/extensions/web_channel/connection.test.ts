@@ -150,10 +150,10 @@ describePage('the connection of the page', () => {
   it('W16 W17 a message that waits is shown in each tab, and in none once one of them has taken it back; each stops the turn', async () => {
     const { page, faults } = await openPage({ script: [{ text: ['So '], hang: true }] });
     await say(page, 'Go');
-    await page.getByText('So').waitFor();
+    await page.getByText('So', { exact: true }).waitFor();
     const other = await page.context().newPage();
     await other.goto(page.url());
-    await other.getByText('So').waitFor();
+    await other.getByText('So', { exact: true }).waitFor();
     const queued = [page, other].map((tab) => tab.getByRole('article', { name: 'Queued message' }));
     for (const text of ['And then', 'Or this']) {
       await say(page, text);

@@ -190,7 +190,7 @@ export default class {
     await page.getByLabel('times').fill('2');
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByText('Good morning,').waitFor();
-    await page.getByRole('status').getByText('ok').waitFor();
+    await page.getByRole('status').getByText('ok', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'Work' }).click();
     await page.getByRole('cell', { name: 'run', exact: true }).waitFor();
     expect(await violations(page)).toEqual([]);
@@ -247,7 +247,7 @@ export default class {
     await page.getByRole('alert').getByText('unknown').waitFor();
     await page.getByLabel('Or sign in with a token').fill(token);
     await page.keyboard.press('Enter');
-    await page.getByRole('status').getByText('ann').waitFor();
+    await page.getByRole('status').getByText('· ann').waitFor();
     await page.getByRole('link', { name: 'Skills', exact: true }).click();
     await page.getByRole('link', { name: 'letters' }).waitFor();
     expect(await page.getByRole('link', { name: /System|Install|Proposals/u }).count()).toBe(0);

@@ -138,7 +138,7 @@ describePage('saved skills on the page', () => {
     await page.getByText('half done').first().waitFor();
     await page.getByRole('status').getByText('running').waitFor();
     open.open();
-    await page.getByRole('status').getByText('ok').waitFor();
+    await page.getByRole('status').getByText('ok', { exact: true }).waitFor();
     await page.getByText('All of it.').first().waitFor();
     expect(await page.locator('main .row .muted').first().textContent()).toMatch(/^(?:half done · )?\d steps? · \d calls? · /u);
     const shown = page.locator('section', { hasText: 'Inputs' }).locator('dt, dd');
@@ -400,7 +400,7 @@ describePage('saved skills on the page', () => {
     await page.getByRole('heading', { name: 'local/evening', exact: true }).waitFor();
     expect(await page.getByLabel('city').inputValue()).toBe('Rome');
     await page.getByRole('button', { name: 'Run', exact: true }).press('Enter');
-    await page.getByRole('status').getByText('ok').waitFor();
+    await page.getByRole('status').getByText('ok', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'local/evening' }).click();
     expect(await page.getByRole('region', { name: 'Latest result' }).locator('strong').textContent()).toBe('all');
     expect(await tooWide(page)).toEqual([]);

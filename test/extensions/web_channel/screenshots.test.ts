@@ -165,7 +165,7 @@ describePage('pictures of the page', () => {
     await page.getByLabel('place').selectOption('Oslo');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByText('Good morning,').waitFor();
-    await page.getByRole('status').getByText('ok').waitFor();
+    await page.getByRole('status').getByText('ok', { exact: true }).waitFor();
     await picture(page, 'page-run');
     expect(faults.filter((fault) => !fault.includes('404'))).toEqual([]); // a run that is about to begin has no timeline yet
   });

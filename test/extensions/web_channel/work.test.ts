@@ -108,7 +108,7 @@ describePage('work', () => {
     await api.pith.command(['run', 'greet', '--background']);
     await page.getByRole('link', { name: 'Work' }).click();
     await page.getByRole('link', { name: /greet/u }).click();
-    await page.getByRole('status').getByText('ok').waitFor();
+    await page.getByRole('status').getByText('ok', { exact: true }).waitFor();
     await page.getByRole('rowheader', { name: /^Step 1/u }).waitFor();
     expect(await violations(page)).toEqual([]);
     expect(faults).toEqual([]);
@@ -262,7 +262,7 @@ describePage('work', () => {
     await until(asksNothing);
     open.open();
     await page.getByText('Good morning!').waitFor();
-    await page.getByRole('status').getByText('ok').waitFor();
+    await page.getByRole('status').getByText('ok', { exact: true }).waitFor();
     expect(faults).toEqual([]);
   });
 
