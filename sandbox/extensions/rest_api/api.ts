@@ -58,7 +58,7 @@ export class Api {
       ...approvalRoutes(ports),
       ...eventRoutes(this.#feed),
       ...this.#notices.routes(),
-      meRoute(context),
+      meRoute(context, this.#feed),
       this.#uploads.route(),
       descriptionRoute(() => this.#described()),
     ];

@@ -1,10 +1,11 @@
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { type ExtensionContext, Places, z } from 'pith';
+import type { Feed } from './conversations/feed.ts';
 import { type ApiRoute, apiRoute } from './route.ts';
 
 /** Who asks, and of what: for the head of a page. */
-export function meRoute(context: Pick<ExtensionContext, 'use'>): ApiRoute {
+export function meRoute(context: Pick<ExtensionContext, 'use'>, feed: Pick<Feed, 'present'>): ApiRoute {
   return apiRoute(
     {
       method: 'GET',
@@ -17,6 +18,7 @@ export function meRoute(context: Pick<ExtensionContext, 'use'>): ApiRoute {
         may: z.enum(['chat', 'approve', 'admin']),
         host: z.string(),
         project: z.string(),
+        events: z.string().describe('For Last-Event-ID: what changes behind this answer'),
       }),
     },
     async ({ caller }) => {
@@ -30,6 +32,7 @@ export function meRoute(context: Pick<ExtensionContext, 'use'>): ApiRoute {
           may,
           host: hostname(),
           project: path.basename(project ?? (untrustedSandbox === null ? sandbox : path.dirname(untrustedSandbox))),
+          events: await feed.present(),
         },
       };
     },

@@ -36,6 +36,17 @@ describe('events over HTTP', () => {
     expect([turns[0]?.id, turns.at(-1)?.data]).toMatchObject([undefined, { thread: a, event: { type: 'turn-end', reason: 'done' } }]);
   });
 
+  it('W16 W21 who asks who they are learns the present place: behind it nothing that changed before the stream began is missing', async () => {
+    const api = await apiKernel([{ text: 'hello' }]);
+    const token = await api.token({ userId: 'ann' });
+    const { events } = (await api.request('/api/me', { token })).json as { readonly events: string };
+    const id = await api.thread(token);
+    await api.request(`/api/threads/${id}/messages`, { method: 'POST', token, json: { text: 'hi' } });
+    const [first, ...seen] = await behind(api, token, events, id);
+    expect([first?.event, first?.id]).toEqual(['ready', events]);
+    expect(seen.at(-1)).toMatchObject({ event: 'changed', data: { kind: 'thread', id } });
+  });
+
   it('W5 what only administrators may look at is told to them alone, also where it happened before', async () => {
     const api = await apiKernel([{ text: 'a' }, { text: 'b' }]);
     const [user, admin] = [await api.token({ userId: 'ann' }), await api.token({ userId: 'local', may: 'admin' })];

@@ -146,6 +146,11 @@ export class Feed {
     }
   }
 
+  /** The place of the last event: who reads the state next, and then the events behind it, misses nothing. */
+  async present(): Promise<string> {
+    return `${await this.#name()}-${await this.#newest()}`;
+  }
+
   /** Conversations that were deleted since a process that served looked last, and are still gone. Before `run`. */
   async removed(): Promise<ReadonlySet<string>> {
     const ids = new Set<string>();

@@ -1,12 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { Conversation } from './conversation.ts';
 
-/** Calls `act` each time that nothing is done in the conversation any more. */
-export function useAtRest({ isBusy: { value } }: Pick<Conversation, 'isBusy'>, act: () => void): void {
-  const wasBusy = useRef(false);
+/** Calls `act` each time that something was done in the conversation and nothing is any more, also where its doing was never seen. */
+export function useAtRest({ isBusy: { value: isBusy }, chunks }: Pick<Conversation, 'isBusy' | 'chunks'>, act: () => void): void {
+  const last = chunks.value.at(-1)?.at(-1)?.seq;
+  const before = useRef({ isBusy: false, last });
   useEffect(() => {
-    const hasEnded = wasBusy.current && !value;
-    wasBusy.current = value;
-    if (hasEnded) act();
-  }, [value]);
+    const was = before.current;
+    before.current = { isBusy, last };
+    if (!isBusy && (was.isBusy || (was.last !== undefined && was.last !== last))) act();
+  }, [isBusy, last]);
 }

@@ -15,7 +15,7 @@ import { Queued } from './queued.tsx';
 import { Scrolled } from './scrolled.tsx';
 import type { Live, Message, TurnEnd } from './shapes.ts';
 import { runSlashCommand } from './slash-commands.ts';
-import { isLastOfTurn, OpenStep } from './step.tsx';
+import { isLastOfTurn, isShown, OpenSteps } from './step.tsx';
 import { ThreadActions } from './thread-actions.tsx';
 import { ThreadList } from './thread-list.tsx';
 
@@ -182,7 +182,7 @@ function Current({ conversation }: { readonly conversation: Conversation }): VNo
         (live.value.state === 'queued' ? (
           <p class="muted">Queued …</p>
         ) : (
-          !isAnswered(live.value, last) && <OpenStep key={last?.seq ?? 0} events={live.value.events} kept={chunks.value.at(-1) ?? []} />
+          !isAnswered(live.value, last) && <OpenSteps key={last?.seq ?? 0} events={live.value.events} kept={chunks.value.at(-1) ?? []} />
         ))}
       {live.value === null && thread.value?.state === 'running' && <p class="muted">Working elsewhere, such as in a terminal …</p>}
       {live.value !== null && <Queued conversation={conversation} />}
@@ -219,8 +219,7 @@ function Unanswered({ end: { reason, error }, isAnswered }: { readonly end: Turn
 
 /** Whether the answer is kept already, and the turn is about to end. */
 function isAnswered({ turn, events }: Live, last: Message | undefined): boolean {
-  const isSilent = events.every(({ type }) => type !== 'text-delta' && type !== 'tool-call');
-  return isSilent && last?.role === 'assistant' && last.turnId === turn && last.calls.length === 0;
+  return !events.some(isShown) && last?.role === 'assistant' && last.turnId === turn && last.calls.length === 0;
 }
 
 /** What is written and not sent, by conversation; of a new one below ''. */

@@ -13,6 +13,13 @@ interface OpenedThread {
   readonly end: TurnEnd | null;
 }
 
+/** `n` counts the events of the turn. */
+interface SaidEvent {
+  readonly turn: string | null;
+  readonly n: number;
+  readonly event: TurnEvent;
+}
+
 const FIRST = 50;
 const MOST = 200;
 
@@ -40,7 +47,7 @@ export class Conversation {
   readonly hasOlder = signal(false);
   readonly isBusy = computed(() => this.live.value !== null || this.thread.value?.state === 'running');
   /** Events that came while the state was read. */
-  #early: { readonly turn: string | null; readonly n: number; readonly event: TurnEvent }[] = [];
+  #early: SaidEvent[] = [];
   #reading: Promise<void> | null = null;
   #readingOlder: Promise<void> | null = null;
   #isStale = false;
@@ -134,11 +141,19 @@ export class Conversation {
     if (type === 'reset' || type === 'ready') void this.refresh();
     else if (type === 'changed' && (data['id'] === this.id || (data['id'] === '' && data['kind'] === 'thread'))) void this.refresh();
     else if (type === 'turn' && data['thread'] === this.id) {
-      const said = data as unknown as { readonly turn: string | null; readonly n: number; readonly event: TurnEvent };
+      const said = data as unknown as SaidEvent;
       if (said.turn === null) this.#showRefused(said.event);
+      this.#showNotice(said.event);
+      const isOfLive = this.live.value?.turn === said.turn;
+      if (!isOfLive) void this.refresh(); // what it answers is shown first; nothing more is where it came late
       if (this.#reading !== null) this.#early.push(said);
-      this.#apply(said);
+      if (isOfLive) this.#apply(said);
     }
+  }
+
+  #showNotice({ type, message }: TurnEvent): void {
+    if (type === 'turn-start') this.notices.value = []; // of the turn before
+    if (type === 'notice' && message !== undefined) this.notices.value = [...this.notices.value, message];
   }
 
   /** A message that waited could not begin a turn, and nobody waits for that answer any more. */
@@ -148,29 +163,18 @@ export class Conversation {
     this.error.value = new ApiError({ ...error, status: 409, cure: null, answer: {} }); // the message ends with the cure
   }
 
-  #apply({ turn, n, event }: { readonly turn: string | null; readonly n: number; readonly event: TurnEvent }): void {
+  #apply({ turn, n, event }: SaidEvent): void {
     const live = this.live.value;
-    if (live === null && this.#hasEnded(turn)) return; // it comes late
-    const isNext = live !== null && (live.turn === turn || live.turn === null) && n > live.n;
-    if (live !== null && !isNext) return;
-    if (event.type === 'turn-start') this.notices.value = []; // of the turn before
-    if (event.type === 'notice' && event.message !== undefined) this.notices.value = [...this.notices.value, event.message];
-    const before = live?.events ?? [];
-    const last = before.at(-1);
+    if (live === null || live.turn !== turn || n <= live.n) return;
+    const last = live.events.at(-1);
     const isMore =
       (event.type === 'text-delta' && last?.type === 'text-delta') ||
       (event.type === 'tool-output' && last?.type === 'tool-output' && last.id === event.id);
     const more = `${last?.text ?? ''}${event.text ?? ''}`;
     const text = event.type === 'tool-output' ? more.slice(-MOST_OUTPUT) : more;
-    const events = isMore ? [...before.slice(0, -1), { ...event, text }] : [...before, event];
-    const state = turn === null && live?.state === 'queued' ? 'queued' : 'running';
-    this.live.value = { turn, n, events, state, waiting: live?.waiting ?? 0 };
+    const events = isMore ? [...live.events.slice(0, -1), { ...event, text }] : [...live.events, event];
+    this.live.value = { ...live, n, events };
     if (event.type === 'step-end' || event.type === 'turn-end' || event.type === 'approval-request') void this.refresh();
-  }
-
-  /** Whether the server says that it has, and its messages are known. */
-  #hasEnded(turn: string | null): boolean {
-    return this.thread.value?.state === 'idle' && this.chunks.value.at(-1)?.at(-1)?.turnId === turn;
   }
 
   async #readOlder(): Promise<void> {
@@ -213,7 +217,7 @@ export class Conversation {
           );
           [this.live.value, this.end.value] = [live, end];
           this.questions.value = approvals;
-          for (const said of this.#early) if (live !== null && said.turn === live.turn && said.n > live.n) this.#apply(said);
+          this.#early.forEach((said) => this.#apply(said));
         });
         if (last !== undefined && messages.length === limit) this.#isStale = true;
       } catch (error) {

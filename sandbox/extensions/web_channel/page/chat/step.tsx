@@ -100,15 +100,38 @@ function MessageView({ message, results, figures, onEdit }: MessageProps): VNode
   );
 }
 
-interface OpenStepProps {
+interface OpenStepsProps {
   readonly events: readonly TurnEvent[];
   /** The last messages that are kept: a turn that goes on after an answer tells of their calls again. */
   readonly kept: readonly Message[];
 }
 
-/** The step that is open: it is kept, and shown as a message, once it has ended. */
-export function OpenStep({ events, kept }: OpenStepProps): VNode {
-  const known = new Set(kept.flatMap(({ calls: those }) => those.map(({ id }) => id)));
+/** The step that is open, and before it those that have ended and are not read as messages yet. */
+export function OpenSteps({ events, kept }: OpenStepsProps): VNode {
+  const known = new Set(kept.flatMap(({ calls }) => calls.map(({ id }) => id)));
+  const steps = stepsIn(events).filter((step, at) => at === 0 || step.some(isShown));
+  return (
+    <>
+      {steps.map((step, at) => (
+        <OpenStep key={at} events={step} known={known} />
+      ))}
+    </>
+  );
+}
+
+/** Of an open step. */
+export const isShown = ({ type }: TurnEvent): boolean => type === 'text-delta' || type === 'tool-call';
+
+function stepsIn(events: readonly TurnEvent[]): readonly (readonly TurnEvent[])[] {
+  const steps: TurnEvent[][] = [[]];
+  for (const event of events) {
+    steps.at(-1)?.push(event);
+    if (event.type === 'step-end') steps.push([]);
+  }
+  return steps;
+}
+
+function OpenStep({ events, known }: { readonly events: readonly TurnEvent[]; readonly known: ReadonlySet<string> }): VNode {
   const text = events.flatMap((event) => (event.type === 'text-delta' ? [event.text ?? ''] : [])).join('');
   const calls = events.flatMap((event) => (event.type === 'tool-call' && !known.has(event.id ?? '') ? [callOf(event, events)] : []));
   return (

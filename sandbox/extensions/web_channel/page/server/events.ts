@@ -178,6 +178,7 @@ async function listen(signal: AbortSignal): Promise<boolean> {
   lastAt = Date.now();
   let isFollowed = false;
   try {
+    last ??= person.peek()?.events ?? null; // views may have read since
     const answer = await fetch('/api/events', {
       headers: { 'x-pith-page': pageValue(), ...(last === null ? {} : { 'last-event-id': last }) },
       signal,

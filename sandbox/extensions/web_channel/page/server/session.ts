@@ -7,6 +7,8 @@ export interface Person {
   readonly may: 'chat' | 'approve' | 'admin';
   readonly host: string;
   readonly project: string;
+  /** The place of the last event then. */
+  readonly events: string;
 }
 
 /** null: nobody is; undefined: not known yet. */
