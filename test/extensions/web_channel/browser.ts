@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import axe from 'axe-core';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
 import type { Clock } from 'pith';
 import type { ScriptedStep } from 'pith/testing';
 import { HttpUsers } from 'pith/http';
 import { apiKernel, type ApiKernel } from '../rest_api/api-kernel.ts';
+import { LATENCY } from './latency.ts';
 
 const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium', '/usr/bin/chromium-browser'].find((file) => existsSync(file));
 
@@ -69,6 +70,7 @@ export async function newPage({ width = 1280, dark = false }: Pick<PageOptions, 
     timezoneId: 'UTC',
   });
   onTestFinished(() => context.close());
+  if (LATENCY !== null) await context.addInitScript(LATENCY);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', ({ message }) => void faults.push(message));
@@ -97,6 +99,16 @@ export const say = async (page: Page, text: string): Promise<void> => {
   await page.getByRole('textbox', { name: 'Message' }).fill(text);
   await page.keyboard.press('Enter');
 };
+
+/** The page is opened anew then. */
+export async function signOut(page: Page): Promise<void> {
+  const opened = page.waitForEvent('domcontentloaded');
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await opened;
+}
+
+/** Uses something by keyboard, once it can be: buttons are disabled while the server is asked. */
+export const press = (what: Locator): Promise<void> => what.and(what.page().locator(':not(:disabled)')).press('Enter');
 
 /** What the checker of accessibility finds against WCAG 2.2 AA. `rules`: against these alone. */
 export async function violations(page: Page, rules: readonly string[] | null = null): Promise<readonly string[]> {

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { type Message, PithError } from 'pith';
 import { gate, until } from '../../waiting.ts';
-import { describePage, openPage, say, tooWide, violations } from './browser.ts';
+import { describePage, openPage, press, say, tooWide, violations } from './browser.ts';
 
 const MANY = 5000;
 /** One red pixel. */
@@ -299,12 +299,12 @@ describePage('the chat', () => {
     await say(page, 'Do it twice');
     const questions = page.getByRole('region', { name: 'A question to you' });
     await questions.nth(1).waitFor();
-    await questions.first().getByRole('button', { name: 'Yes y' }).press('Enter');
+    await press(questions.first().getByRole('button', { name: 'Yes y' }));
     await expect.poll(() => questions.count()).toBe(1);
-    expect(await page.locator('.question:focus').count()).toBe(1);
-    await questions.getByRole('button', { name: 'Yes y' }).press('Enter');
+    await expect.poll(() => page.locator('.question:focus').count()).toBe(1);
+    await press(questions.getByRole('button', { name: 'Yes y' }));
     await page.getByText('Both are done.').waitFor();
-    expect(await page.locator(':focus').getAttribute('aria-label')).toBe('Message');
+    await expect.poll(() => page.locator(':focus').getAttribute('aria-label')).toBe('Message');
   });
 
   it('W11 a turn that fails, reaches a limit or is stopped says so, also after a reload, until the next one', async () => {
@@ -357,7 +357,7 @@ describePage('the chat', () => {
     await until(async () => !JSON.stringify((await api.request('/api/agents', { token })).json).includes('spare'));
     held.open();
     await page.getByRole('log').getByRole('alert').getByText('spare').waitFor();
-    expect(await queued.count()).toBe(0);
+    await expect.poll(() => queued.count()).toBe(0);
   });
 
   it('W17 a queued message is shown, and taken back', async () => {
@@ -622,7 +622,7 @@ export default class {
     await rows.filter({ hasText: /^Skills skill_registry$/u }).waitFor();
     expect(await rows.allTextContents()).toEqual(expect.arrayContaining(['This message ', 'Earlier messages ', 'Tools ']));
     await say(page, 'Second');
-    await page.getByText('Two.').waitFor();
+    await page.getByRole('log').getByText('Two.').waitFor();
     await until(async () => (await page.getByText(/^Messages \(\d+\)$/u).textContent()) !== before);
     await button.focus();
     await page.keyboard.press('Escape');

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { HttpUsers } from 'pith/http';
 import type { ApiKernel } from '../rest_api/api-kernel.ts';
 import { gate, until } from '../../waiting.ts';
-import { describePage, FAR_HOST, newPage, openPage, say, violations } from './browser.ts';
+import { describePage, FAR_HOST, newPage, openPage, say, signOut, violations } from './browser.ts';
 
 /** A new address by which the person at the terminal signs in. */
 async function signInAddress({ pith }: ApiKernel): Promise<string> {
@@ -99,7 +99,7 @@ describePage('the connection of the page', () => {
     const elsewhere = ['server', 'api', 'url', 'base', 'host'].map((name) => `${name}=https://far.example`).join('&');
     await page.goto(new URL(`/chat?${elsewhere}#${elsewhere}`, page.url()).href); // which would be a fault
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(page);
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await page.goto(await signInAddress(api));
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
@@ -204,6 +204,7 @@ describePage('the connection of the page', () => {
     const { api, page, faults } = await openPage({ script: ['One.', 'Two.', 'Three.'].map((text) => ({ text })) });
     const context = page.context();
     const streams: string[] = [];
+    await page.getByRole('status').getByText('· local').waitFor();
     context.on('request', (request) => void (request.url().endsWith('/api/events') && streams.push(request.url())));
     await say(page, 'Begin');
     await page.getByText('One.').waitFor();

@@ -4,7 +4,7 @@ import type { JsonValue } from 'pith';
 import { expect, it } from 'vitest';
 import { folderWith } from '../../places.ts';
 import { until } from '../../waiting.ts';
-import { describePage, openPage, say, tooWide, violations } from './browser.ts';
+import { describePage, openPage, say, signOut, tooWide, violations } from './browser.ts';
 
 const SKILL = '---\nname: poems\ndescription: Write a poem. Use when somebody wants one.\ntags: [verse]\n---\n\n# Poems\n\nRhyme.\n';
 const DIFF = '--- a/SKILL.md\n+++ b/SKILL.md\n@@ -6,4 +6,5 @@\n \n # Poems\n \n Rhyme.\n+Count.\n';
@@ -64,8 +64,11 @@ function viewOf(address: string): string {
 }
 
 /** What loads has come. */
-const settled = (page: Page) =>
-  until(async () => (await page.locator('.loading, [aria-busy=true]').count()) === 0 && (await page.locator('main').count()) > 0);
+async function settled(page: Page): Promise<void> {
+  await page.locator('main').waitFor();
+  await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))'); // what was opened asks for what it shows
+  await until(async () => (await page.locator('.loading, [aria-busy=true]').count()) === 0);
+}
 
 /** Opens what is folded, and what is folded within that. */
 async function openParts(page: Page): Promise<void> {
@@ -104,7 +107,7 @@ describePage('every view', () => {
     await page.goto(`${origin}/chat/none`);
     await page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
     const unknown = await violations(page);
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(page);
     await page.getByLabel('Or sign in with a token').waitFor();
     expect([unknown, await violations(page)]).toEqual([[], []]);
     // Of the history of a skill in which Pith changes nothing, of the conversation that is not there, and of who has signed out.

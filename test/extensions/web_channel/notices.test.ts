@@ -1,6 +1,7 @@
 import type { JsonValue } from 'pith';
 import { expect, it } from 'vitest';
-import { describePage, openPage, violations } from './browser.ts';
+import type { ScriptedStep } from 'pith/testing';
+import { describePage, openPage, type OpenPage, press, violations } from './browser.ts';
 
 const files = {
   'extensions/bell/manifest.yaml': '{id: bell, entrypoint: main.ts, provides: [tool], events: {publishes: [notify]}}',
@@ -19,10 +20,17 @@ export default class {
   'agents/helper/manifest.yaml': 'id: helper\nagent: { uses_tools: [bell] }\n',
 };
 
+/** Who looks at no page is told in the terminal. */
+async function openedPage(script: readonly ScriptedStep[]): Promise<OpenPage> {
+  const opened = await openPage({ script, files });
+  await opened.page.getByRole('status').getByText('· local').waitFor();
+  return opened;
+}
+
 describePage('notices', () => {
   it('W1 W7 W16 are shown wherever the page is, as text, in each tab until one dismisses them', async () => {
     const text = 'It is <b>done</b>.';
-    const { api, page, faults } = await openPage({ script: [{ calls: [{ name: 'ring', input: { text } }] }, { text: 'rung' }], files });
+    const { api, page, faults } = await openedPage([{ calls: [{ name: 'ring', input: { text } }] }, { text: 'rung' }]);
     const tab = await page.context().newPage();
     await tab.goto(new URL('/skills', page.url()).href);
     await api.pith.run('ring it');
@@ -38,18 +46,18 @@ describePage('notices', () => {
   it('W10 W14 lead to what they tell of, where the page shows it; the focus goes on when one is dismissed', async () => {
     const ring = (text: string, about: JsonValue) => [{ calls: [{ name: 'ring', input: { text, about } }] }, { text: 'rung' }];
     const script = [...ring('It failed.', { kind: 'extension', id: 'bell' }), ...ring('It rains.', { kind: 'weather', id: 'rain' })];
-    const { api, page, faults } = await openPage({ script, files });
+    const { api, page, faults } = await openedPage(script);
     for (const text of ['ring it', 'ring again']) await api.pith.run(text);
     await page.getByRole('button', { name: '2 notices' }).click();
     expect(await page.getByRole('article').filter({ hasText: 'It rains.' }).getByRole('link').count()).toBe(0);
     const dismiss = page.getByRole('button', { name: 'Dismiss', exact: true });
     const focused = () => page.locator(':focus').textContent();
-    await dismiss.first().press('Enter');
+    await press(dismiss.first());
     await page.getByText('It rains.').waitFor({ state: 'hidden' });
     expect(await focused()).toBe('Dismiss');
     await page.getByRole('link', { name: 'Open the extension' }).click();
     await page.getByRole('heading', { name: 'bell' }).waitFor();
-    await dismiss.press('Enter');
+    await press(dismiss);
     await dismiss.waitFor({ state: 'hidden' });
     expect(await focused()).toBe('System');
     expect(faults).toEqual([]);

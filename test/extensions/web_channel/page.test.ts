@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, it } from 'vitest';
 import { gate, until } from '../../waiting.ts';
 import { zipOf } from '../skill_install/zip-writer.ts';
-import { describePage, openPage, say, SKILL, tooWide, violations } from './browser.ts';
+import { describePage, openPage, say, signOut, SKILL, tooWide, violations } from './browser.ts';
 
 const CITY = { name: 'city', type: 'string', required: true, choices: ['Rome', 'Oslo'] };
 const TIMES = { name: 'times', type: 'int', default: 1 };
@@ -102,7 +102,7 @@ export default class {
     expect(await questions.count()).toBe(1);
     await page.keyboard.press('y');
     await page.getByText('Both are answered.').waitFor();
-    expect(await page.locator('details.call.refused', { hasText: 'refused' }).count()).toBe(1);
+    await expect.poll(() => page.locator('details.call.refused', { hasText: 'refused' }).count()).toBe(1);
     expect(await page.locator('details.call.failed').count()).toBe(0);
     expect(faults).toEqual([]);
   });
@@ -232,7 +232,7 @@ export default class {
     }
     const users = api.pith.kernel.host.providers.remote('http', HttpUsers);
     expect(await users?.tokens()).toHaveLength(1);
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(page);
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(await users?.tokens()).toEqual([]);
     expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
@@ -241,7 +241,7 @@ export default class {
   it('W2 a user who is no administrator signs in with a token, and has no system, proposals or installation', async () => {
     const { api, page } = await openPage();
     const token = await api.token({ userId: 'ann', may: 'approve' });
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(page);
     await page.getByLabel('Or sign in with a token').fill('pith_wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').getByText('unknown').waitFor();

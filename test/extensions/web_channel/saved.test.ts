@@ -6,7 +6,7 @@ import type { JsonValue } from 'pith';
 import { skillFileSchema } from '../../../sandbox/extensions/saved_skills/domain/saved-skill.ts';
 import { DECIDED_ELSEWHERE, FIELD_GROUPS, KEPT, OWN_FIELDS } from '../../../sandbox/extensions/web_channel/page/saved/document-fields.ts';
 import { gate, until } from '../../waiting.ts';
-import { describePage, openPage, type OpenPage, tooWide, violations } from './browser.ts';
+import { describePage, openPage, type OpenPage, press, tooWide, violations } from './browser.ts';
 
 /** What a screen reader says of a box besides its label. */
 const description = (box: Locator): Promise<string> =>
@@ -41,7 +41,7 @@ describePage('saved skills on the page', () => {
     await saved(opened, 'older', { tags: ['evening'] });
     await api.pith.command(['saved', 'retire', 'older', '--by', 'local/report']);
     await page.getByRole('link', { name: 'Saved skills' }).click();
-    await page.getByRole('group', { name: 'Tags' }).getByRole('button', { name: 'evening' }).press('Enter');
+    await press(page.getByRole('group', { name: 'Tags' }).getByRole('button', { name: 'evening' }));
     await page.getByRole('link', { name: 'local/greet' }).waitFor({ state: 'hidden' });
     expect(await page.locator('.cards > li').count()).toBe(1);
     await page.getByLabel('Retired').check();
@@ -55,7 +55,7 @@ describePage('saved skills on the page', () => {
     const times = page.getByText('— next');
     await times.waitFor();
     expect((await times.textContent())?.split(';').length).toBe(3);
-    await page.getByRole('button', { name: 'Pin', exact: true }).press('Enter');
+    await press(page.getByRole('button', { name: 'Pin', exact: true }));
     await page.getByText('pinned: 1.0.0').waitFor();
     await page.getByLabel('Seen and run by').selectOption('shared');
     await page.getByLabel('Shared with').fill('ann, bob');
@@ -115,7 +115,7 @@ describePage('saved skills on the page', () => {
     }
     await page.getByLabel('count').fill('many');
     await page.getByLabel('site').fill('nowhere');
-    await page.getByRole('button', { name: 'Run', exact: true }).press('Enter');
+    await press(page.getByRole('button', { name: 'Run', exact: true }));
     await page.getByText('title is missing').waitFor();
     await page.getByText("count 'many' is not a whole number").waitFor();
     await page.getByText("site 'nowhere' is not an http(s) address").waitFor();
@@ -133,7 +133,7 @@ describePage('saved skills on the page', () => {
       await page.getByLabel(name).fill(value);
     await page.getByLabel('loud').uncheck();
     await page.getByLabel('tone').selectOption('warm');
-    await page.getByRole('button', { name: 'Run', exact: true }).press('Enter');
+    await press(page.getByRole('button', { name: 'Run', exact: true }));
     await page.getByRole('heading', { name: 'Run', level: 1 }).waitFor();
     await page.getByText('half done').first().waitFor();
     await page.getByRole('status').getByText('running').waitFor();
@@ -191,16 +191,16 @@ describePage('saved skills on the page', () => {
     await saved(opened, 'greet', { input_schema: [city] });
     await openSaved(opened, 'greet');
     await page.locator('summary', { hasText: 'Webhook' }).press('Enter');
-    await page.getByRole('button', { name: 'Make a webhook' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Make a webhook' }));
     const secrets = page.getByRole('region', { name: 'Shown only now' });
     await secrets.getByText('whsec_').waitFor();
     const address = (await secrets.locator('code').first().textContent()) ?? '';
     await page.getByLabel('Addresses and ranges').fill('127.0.0.1\n192.0.2.77/24');
     expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
-    await page.getByRole('button', { name: 'Check' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Check' }));
     await page.getByRole('row', { name: '192.0.2.0/24 192.0.2.0 192.0.2.255' }).waitFor();
     expect(await violations(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Save' }));
     await until(async () => (await page.getByLabel('Addresses and ranges').inputValue()) === '127.0.0.1\n192.0.2.0/24');
     const example = (await page.locator('pre').last().textContent()) ?? '';
     const { stdout } = await promisify(execFile)('bash', ['-c', example.replace('curl ', 'curl -s ')]);
@@ -214,7 +214,7 @@ describePage('saved skills on the page', () => {
     await page.getByText('Use the address and key shown').waitFor();
     expect(await page.content()).not.toContain(address);
     await page.getByLabel('Addresses and ranges').fill('somewhere');
-    await page.getByRole('button', { name: 'Check' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Check' }));
     await page.getByRole('alert').getByText('neither an address nor a range: somewhere').waitFor();
     await page.getByRole('button', { name: 'New address and key' }).click();
     await page.getByRole('button', { name: 'Yes' }).click();
@@ -234,10 +234,6 @@ describePage('saved skills on the page', () => {
     const checkView = async (): Promise<void> => {
       expect(await tooWide(page)).toEqual([]);
       expect(await violations(page)).toEqual([]);
-    };
-    const press = async (button: Locator): Promise<void> => {
-      await button.focus();
-      await page.keyboard.press('Enter');
     };
     const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
     await press(page.locator('summary', { hasText: 'History' }));
@@ -334,28 +330,28 @@ describePage('saved skills on the page', () => {
     await page.getByLabel('Tool for agents').check();
     await page.getByLabel('Name of the tool').fill('say_hello');
     await page.getByLabel('Emoji by moment').fill('__start__: 👋\n__end__: ✅');
-    await page.getByRole('button', { name: 'Add an input' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Add an input' }));
     await page.getByLabel('Name of input 1').fill('city');
     const save = page.getByRole('button', { name: 'Save', exact: true });
-    await save.press('Enter');
+    await press(save);
     await page.getByText(/must be a (?:whole )?number, not a string/u).waitFor();
     expect(await isFocused(page.getByLabel('Steps at most'))).toBe(true);
     await page.getByLabel('Steps at most').fill('20');
-    await save.press('Enter');
+    await press(save);
     await page.getByText("no tool 'nowhere/nothing'").waitFor();
     expect(await description(page.getByLabel('First message'))).toMatch(/'town'/u);
     expect(await isFocused(page.getByLabel('First message'))).toBe(true);
     expect(await violations(page)).toEqual([]);
     expect(await tooWide(page)).toEqual([]);
     await page.getByLabel('First message').fill('Greet {{ city }}.');
-    await page.getByRole('button', { name: 'Remove nowhere/nothing from Tools' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Remove nowhere/nothing from Tools' }));
     await page.getByLabel('Default of input 1').fill('Rome');
     await page.getByLabel('Type of input 1').selectOption('int');
-    await save.press('Enter');
+    await press(save);
     await page.getByText("default of input 'city' 'Rome' is not a whole number").waitFor();
     expect(await isFocused(page.getByLabel('Default of input 1'))).toBe(true);
     await page.getByLabel('Type of input 1').selectOption('string');
-    await save.press('Enter');
+    await press(save);
     await page.getByRole('heading', { name: 'local/greet', exact: true }).waitFor();
     expect((await api.pith.command(['saved', 'show', 'greet'], { json: true })).values[0]).toMatchObject({
       ...GREET,
@@ -386,20 +382,20 @@ describePage('saved skills on the page', () => {
     await page.getByLabel('Instructions').fill('Greet everybody.');
     await page.getByLabel('Tags').fill('Evening, city');
     await page.getByLabel('Result goes to').selectOption('webui_only');
-    await page.getByRole('button', { name: 'Add an input' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Add an input' }));
     await page.getByLabel('Name of input 1').fill('city');
     await page.getByLabel('Default of input 1').fill('Rome');
     expect(await violations(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Save' }));
     const name = page.getByLabel('Name', { exact: true });
     await page.getByRole('status').getByText('It was not saved').waitFor();
     expect(await description(name)).toBe('must be 1 to 64 lower-case letters, digits, - and _ Lower-case letters, digits, - and _');
     expect([await name.getAttribute('aria-invalid'), await isFocused(name)]).toEqual(['true', true]);
     await page.getByLabel('Name', { exact: true }).fill('evening');
-    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Save' }));
     await page.getByRole('heading', { name: 'local/evening', exact: true }).waitFor();
     expect(await page.getByLabel('city').inputValue()).toBe('Rome');
-    await page.getByRole('button', { name: 'Run', exact: true }).press('Enter');
+    await press(page.getByRole('button', { name: 'Run', exact: true }));
     await page.getByRole('status').getByText('ok', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'local/evening' }).click();
     expect(await page.getByRole('region', { name: 'Latest result' }).locator('strong').textContent()).toBe('all');
@@ -407,8 +403,8 @@ describePage('saved skills on the page', () => {
     expect(await violations(page)).toEqual([]);
     await page.getByRole('link', { name: 'Edit' }).press('Enter');
     await page.getByLabel('Instructions').fill('Greet everybody twice.');
-    await page.getByRole('button', { name: 'Remove input 1' }).press('Enter');
-    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Remove input 1' }));
+    await press(page.getByRole('button', { name: 'Save' }));
     await page.getByRole('heading', { name: 'local/evening', exact: true }).waitFor();
     expect(await page.getByLabel('city').count()).toBe(0);
     await page.locator('summary', { hasText: 'What it tells the model' }).press('Enter');

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core';
 import { folderWith } from '../../places.ts';
 import { until } from '../../waiting.ts';
 import { gitIn } from '../skill_install/install-sandbox.ts';
-import { describePage, openPage, say, tooWide, violations } from './browser.ts';
+import { describePage, openPage, press, say, tooWide, violations } from './browser.ts';
 
 const POEMS = `---
 name: poems
@@ -78,7 +78,7 @@ describePage('skills on the page', () => {
     expect(await cards.count()).toBe(50);
     await page.getByRole('button', { name: 'More' }).scrollIntoViewIfNeeded();
     await until(async () => (await cards.count()) === 100);
-    await page.getByRole('button', { name: 'More' }).press('Enter');
+    await press(page.getByRole('button', { name: 'More' }));
     await page.getByRole('link', { name: 'song-119' }).waitFor();
     expect([await cards.count(), await page.getByRole('button', { name: 'More' }).count()]).toEqual([Number(total), 0]);
     await page.getByLabel('Tag').selectOption({ label: 'last (1)' });
@@ -96,13 +96,13 @@ describePage('skills on the page', () => {
   it('W12 a skill shows its text beside its source, its resources, its place in the catalog and what lint says, by keyboard', async () => {
     const { page, faults } = await openPage({ files: FILES, extensions: EXTENSIONS });
     await openSkill(page, 'poems');
-    await page.getByRole('button', { name: 'Side by side' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Side by side' }));
     await page.locator('.beside .markdown').getByText('first').waitFor();
     await page.locator('.beside pre').getByText('examples:').waitFor();
     await open(page, 'Resources');
-    await page.getByRole('button', { name: 'references/forms.md' }).press('Enter');
+    await press(page.getByRole('button', { name: 'references/forms.md' }));
     expect(await page.getByLabel('references/forms.md').locator('strong').textContent()).toBe('fourteen');
-    await page.getByRole('button', { name: 'words.bin' }).press('Enter');
+    await press(page.getByRole('button', { name: 'words.bin' }));
     await page.getByText('3 bytes, sha256').waitFor();
     await open(page, 'Would it be found?');
     await page.getByLabel('A message to find it by').fill('write me a poem');
@@ -116,7 +116,7 @@ describePage('skills on the page', () => {
     await open(page, 'Advice');
     await page.getByText("has 'tags' in brackets").waitFor();
     await open(page, 'Measured');
-    await page.getByRole('button', { name: 'Measure how it is found' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Measure how it is found' }));
     await page.getByRole('cell', { name: 'lexical' }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.setViewportSize({ width: 360, height: 800 });
@@ -188,13 +188,13 @@ describePage('trust and installation on the page', () => {
     writeFileSync(path.join(folder, 'scripts', 'sing.sh'), 'echo la\n');
     await openSkill(page, 'songs');
     // The sandbox of a test is trusted with its project.
-    await page.getByRole('button', { name: 'Stop trusting it' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Stop trusting it' }));
     await page.getByText('untrusted', { exact: true }).waitFor();
     await page.getByText('you took its trust back').waitFor();
-    await page.getByRole('button', { name: 'Trust', exact: true }).press('Enter');
+    await press(page.getByRole('button', { name: 'Trust', exact: true }));
     await page.getByRole('dialog').getByText('scripts/sing.sh').first().waitFor();
     expect(await violations(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Yes' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Yes' }));
     await page.getByText('offered', { exact: true }).waitFor();
     // 409: it was asked; 404: what only a trusted skill has was looked for when its trust had gone.
     expect(faults.filter((fault) => !/40[49]/u.test(fault))).toEqual([]);
@@ -217,12 +217,12 @@ describePage('trust and installation on the page', () => {
     await page.getByRole('status').getByText('Nothing was installed').waitFor();
     await page.getByRole('button', { name: 'Scan' }).click();
     await dialog.locator('.bad').waitFor();
-    await page.getByRole('button', { name: 'Yes' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Yes' }));
     await page.getByRole('status').getByText('Installed songs').waitFor();
     await page.getByRole('link', { name: 'songs' }).waitFor();
     await openSkill(page, 'songs');
-    await page.getByRole('button', { name: 'Remove' }).press('Enter');
-    await page.getByRole('button', { name: 'Yes' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Remove' }));
+    await press(page.getByRole('button', { name: 'Yes' }));
     await page.getByRole('link', { name: 'songs' }).waitFor({ state: 'hidden' });
     expect(faults.filter((fault) => !fault.includes('409'))).toEqual([]);
   });
@@ -242,7 +242,7 @@ describePage('trust and installation on the page', () => {
       await page.getByRole('button', { name: 'Scan' }).click();
       const dialog = page.getByRole('dialog');
       await dialog.getByText('SKILL.md').first().waitFor();
-      await dialog.getByRole('button', { name: 'Yes' }).press('Enter');
+      await press(dialog.getByRole('button', { name: 'Yes' }));
       await page.getByRole('status').getByText('Installed songs').waitFor();
       await page.getByRole('link', { name: 'songs' }).waitFor();
       expect(readFileSync(path.join(api.pith.sandbox, 'skills.lock.json'), 'utf8')).toContain(git('rev-parse', 'HEAD'));
@@ -255,11 +255,11 @@ describePage('switches of skills on the page', () => {
   it('W12 a skill is switched off in the settings, and on again', async () => {
     const { api, page, faults } = await openPage({ files: { 'skills/poems/SKILL.md': POEMS } });
     await openSkill(page, 'poems');
-    await page.getByRole('button', { name: 'Switch off' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Switch off' }));
     await page.getByText('disabled', { exact: true }).waitFor();
     await page.getByText('it is listed under skills.disabled').waitFor();
     expect(readFileSync(path.join(api.pith.sandbox, 'pith.yaml'), 'utf8')).toMatch(/disabled:\s+- poems/u);
-    await page.getByRole('button', { name: 'Switch on' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Switch on' }));
     await page.getByText('offered', { exact: true }).waitFor();
     expect(readFileSync(path.join(api.pith.sandbox, 'pith.yaml'), 'utf8')).not.toContain('poems');
     expect(await violations(page)).toEqual([]);
@@ -295,7 +295,7 @@ describePage('proposals on the page', () => {
     await openSkill(page, 'poems');
     await page.locator('.markdown').getByText('in the language of who asks').waitFor();
     await open(page, 'History');
-    await page.getByRole('button', { name: 'Compare 1 with now' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Compare 1 with now' }));
     await page.locator('td.in', { hasText: 'in the language of who asks' }).waitFor();
     expect(await violations(page)).toEqual([]);
     await page.getByRole('button', { name: 'Go back to 1' }).click();
@@ -319,7 +319,7 @@ describePage('proposals on the page', () => {
     await page.getByText('pith skills proposals approve').waitFor();
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
     await page.keyboard.press('y');
-    await page.getByRole('button', { name: 'Reject' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Reject' }));
     await page.getByText('rejected', { exact: true }).waitFor();
     expect(await chip.count()).toBe(0);
     expect(readFileSync(path.join(api.pith.sandbox, 'skills/poems/SKILL.md'), 'utf8')).not.toContain('curl');
@@ -365,7 +365,7 @@ describePage('proposals on the page', () => {
     await page.getByRole('link', { name: 'poems' }).click();
     await page.getByRole('button', { name: 'Reject' }).waitFor();
     await tab.getByRole('link', { name: 'poems' }).click();
-    await tab.getByRole('button', { name: 'Reject' }).press('Enter');
+    await press(tab.getByRole('button', { name: 'Reject' }));
     await tab.getByText('rejected', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Open it again' }).waitFor();
     expect(faults).toEqual([]);
@@ -389,7 +389,7 @@ describePage('proposals on the page', () => {
     await page.getByRole('link', { name: 'poems' }).click();
     await page.getByRole('heading', { name: 'Why it was rejected' }).waitFor();
     await page.getByText('no, you may not').waitFor();
-    await page.getByRole('button', { name: 'Open it again' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Open it again' }));
     await page.getByRole('button', { name: 'Approve' }).waitFor();
     expect(await violations(page)).toEqual([]);
     expect(faults).toEqual([]);

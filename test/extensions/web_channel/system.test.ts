@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { folderWith } from '../../places.ts';
 import { until } from '../../waiting.ts';
-import { describePage, openPage, type OpenPage, violations } from './browser.ts';
+import { describePage, openPage, type OpenPage, press, violations } from './browser.ts';
 
 /** Has settings of each kind, and asks for what nobody has agreed to. */
 const LIMITER = {
@@ -37,9 +37,14 @@ const settingsFile = ({ api }: OpenPage): string => `${api.pith.sandbox}/pith.ya
 describePage('system', () => {
   it('W15 the graph of extensions is zoomed by buttons and keys, leads to each extension, and stands below it as a table', async () => {
     const broken = '{id: broken, entrypoint: main.ts, provides: [tool], depends_on: [saved_skills]}';
-    const { page, faults } = await openPage({
+    const { api, page, faults } = await openPage({
       files: { 'extensions/broken/manifest.yaml': broken, 'extensions/broken/main.ts': 'export default class {}' },
     });
+    await api.request('/api/extensions/broken/reload', {
+      method: 'POST',
+      token: await api.token({ role: 'admin', may: 'admin' }),
+      json: {},
+    }); // nothing has asked for it
     await page.getByRole('link', { name: 'System' }).click();
     await page.getByRole('link', { name: 'Graph' }).click();
     const graph = page.getByRole('group', { name: /^Graph of extensions/u });
@@ -77,6 +82,7 @@ describePage('system', () => {
     expect(await row.getByRole('cell').allTextContents()).toEqual([expect.any(String), 'saved_skills', '', '', '']);
     expect(await page.getByRole('row', { name: /^rest_api/u }).textContent()).toContain('http (http.routes)');
     const TONES = { active: 'good', failed: 'bad', blocked: 'warn' } as const;
+    await nodes.filter({ hasText: 'failed' }).waitFor();
     const shown = await nodes.evaluateAll((all) =>
       all.map((node) => [node.querySelector('.state')?.textContent ?? '', node.getAttribute('class')]),
     );
@@ -222,7 +228,7 @@ extensions:
     ] as const) {
       await page.getByLabel('Name of the person').fill(user);
       await page.getByLabel('What the person may do').selectOption(may);
-      await page.getByRole('button', { name: 'New token' }).press('Enter');
+      await press(page.getByRole('button', { name: 'New token' }));
       await page.getByRole('cell', { name: user }).waitFor();
       const token = (await page.getByRole('status').locator('code').textContent()) ?? '';
       expect((await api.request('/api/me', { token })).json).toMatchObject({ userId: user });
@@ -239,7 +245,7 @@ extensions:
     const name = page.getByLabel('Name of the person');
     for (const typed of ['', ' ']) {
       await name.fill(typed);
-      await page.getByRole('button', { name: 'New token' }).press('Enter');
+      await press(page.getByRole('button', { name: 'New token' }));
       await page.locator('input[name=user]:focus:invalid').waitFor();
     }
     expect([requests, faults]).toEqual([[], []]);
@@ -274,7 +280,7 @@ export default class {
     await page.getByRole('link', { name: 'System' }).click();
     await page.getByRole('button', { name: 'Reload sick' }).waitFor();
     expect(await page.getByText('pith extensions reload').count()).toBe(0);
-    await page.getByRole('button', { name: 'Reload sick' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Reload sick' }));
     await page.getByText('it is sick').waitFor({ state: 'hidden' });
     await page.getByText('it is sick').waitFor({ state: 'detached' });
     expect(await violations(page)).toEqual([]);
@@ -328,7 +334,7 @@ export default class {
       return route.fulfill({ json: {} });
     });
     await page.getByRole('link', { name: 'System' }).click();
-    await page.getByRole('button', { name: 'Reload sick' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Reload sick' }));
     await page.getByText('Done.').waitFor();
     expect(sent).toEqual(['POST /api/extensions/sick/reload']);
     expect(await page.getByRole('link', { name: 'Settings of openai' }).getAttribute('href')).toBe('/system/extensions/openai');

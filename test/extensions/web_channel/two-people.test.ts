@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import type { Page } from 'playwright-core';
 import { until } from '../../waiting.ts';
-import { describePage, openPage, type OpenPage, say, violations } from './browser.ts';
+import { describePage, openPage, type OpenPage, press, say, violations } from './browser.ts';
 
 const GREET = { description: 'Greets a city.', system_prompt: 'Greet.', tags: ['morning'] };
 const CHANGED = 'Somebody else changed this since you opened it';
@@ -31,7 +31,7 @@ async function openSaved({ api, page }: OpenPage, place = 'skill'): Promise<void
 
 const savedNow = async ({ api }: OpenPage) => (await api.pith.command(['saved', 'show', 'greet'], { json: true })).values[0];
 const refused = (page: Page) => page.getByRole('alert').getByText(CHANGED);
-const loadTheirs = (page: Page) => page.getByRole('button', { name: 'Load theirs' }).press('Enter');
+const loadTheirs = (page: Page) => press(page.getByRole('button', { name: 'Load theirs' }));
 /** 412 is what the browser itself says of it. */
 const others = (faults: readonly string[]) => faults.filter((fault) => !fault.includes('412'));
 
@@ -42,12 +42,12 @@ describePage('two people', () => {
     await openSaved(opened, 'edit');
     const other = await otherTab(page);
     await page.getByLabel('Instructions').fill('Greet in Latin.');
-    await page.getByRole('button', { name: 'Add an input' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Add an input' }));
     await page.getByLabel('Name of input 1').fill('city');
     await other.getByLabel('Instructions').fill('Greet twice.');
-    await other.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(other.getByRole('button', { name: 'Save' }));
     await other.getByRole('heading', { name: 'local/greet', exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Save' }));
     await refused(page).waitFor();
     expect([await page.getByLabel('Instructions').inputValue(), await savedNow(opened)]).toEqual([
       'Greet in Latin.',
@@ -65,7 +65,7 @@ describePage('two people', () => {
     ]);
     expect(await violations(page)).toEqual([]);
     await page.getByLabel('Instructions').fill('Greet twice, in Latin.');
-    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Save' }));
     await page.getByRole('heading', { name: 'local/greet', exact: true }).waitFor();
     expect(await savedNow(opened)).toMatchObject({ system_prompt: 'Greet twice, in Latin.' });
     expect(others(faults)).toEqual([]);
@@ -77,33 +77,33 @@ describePage('two people', () => {
     await openSaved(opened);
     const open = (tab: Page, part: string) => tab.locator('summary', { hasText: part }).press('Enter');
     await open(page, 'Webhook');
-    await page.getByRole('button', { name: 'Make a webhook' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Make a webhook' }));
     await page.getByLabel('Addresses and ranges').fill('192.0.2.1');
     const other = await otherTab(page);
     await open(other, 'Who runs it, and when');
     await open(other, 'Webhook');
     await other.getByLabel('Addresses and ranges').fill('192.0.2.2');
-    await other.getByRole('button', { name: 'Check' }).press('Enter');
+    await press(other.getByRole('button', { name: 'Check' }));
     await other.getByRole('row', { name: '192.0.2.2' }).waitFor();
-    await other.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(other.getByRole('button', { name: 'Save' }));
     await until(async () => JSON.stringify(await savedNow(opened)).includes('192.0.2.2'));
     await open(page, 'Who runs it, and when');
     await page.getByLabel('Seen and run by').selectOption('public');
-    await page.getByRole('button', { name: 'Set', exact: true }).press('Enter');
+    await press(page.getByRole('button', { name: 'Set', exact: true }));
     await refused(page).waitFor();
     expect(await savedNow(opened)).toMatchObject({ visibility: 'private' });
-    await page.getByRole('button', { name: 'Set', exact: true }).press('Enter'); // what is there now is shown
+    await press(page.getByRole('button', { name: 'Set', exact: true })); // what is there now is shown
     await page.locator('.chip', { hasText: 'public' }).waitFor();
     expect(await page.getByLabel('Addresses and ranges').inputValue()).toBe('192.0.2.1');
-    await page.getByRole('button', { name: 'Check' }).press('Enter'); // of the list, their person saw nothing new
+    await press(page.getByRole('button', { name: 'Check' })); // of the list, their person saw nothing new
     await refused(page).waitFor();
     await loadTheirs(page);
     await page.getByRole('region', { name: 'What you wrote' }).getByText('192.0.2.1').waitFor();
     expect(await page.getByLabel('Addresses and ranges').inputValue()).toBe('192.0.2.2');
     await page.getByLabel('Addresses and ranges').fill('192.0.2.1\n192.0.2.2');
-    await page.getByRole('button', { name: 'Check' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Check' }));
     await page.getByRole('row', { name: '192.0.2.1' }).waitFor();
-    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Save' }));
     await until(async () => JSON.stringify(await savedNow(opened)).includes('192.0.2.1'));
     expect(others(faults)).toEqual([]);
   });
@@ -115,9 +115,9 @@ describePage('two people', () => {
     const other = await otherTab(page);
     await page.getByLabel('place').fill('here');
     await other.getByLabel('place').fill('there');
-    await other.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(other.getByRole('button', { name: 'Save' }));
     await other.getByText(/^Written to/u).waitFor();
-    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Save' }));
     await refused(page).waitFor();
     expect([await page.getByLabel('place').inputValue(), file()]).toEqual(['here', expect.stringContaining('place: there')]);
     expect(await violations(page)).toEqual([]);
@@ -128,7 +128,7 @@ describePage('two people', () => {
     const token = await api.token({ role: 'admin', may: 'admin' });
     const set = { method: 'PATCH', token, json: { values: ['effort=high'] } } as const;
     expect(await api.request('/api/settings', set)).toMatchObject({ status: 200 });
-    await page.getByRole('button', { name: 'Save' }).press('Enter');
+    await press(page.getByRole('button', { name: 'Save' }));
     await page.getByText(/^Written to/u).waitFor();
     expect(file()).toMatch(/place: there\n\s+most: 5/u);
     expect(others(faults)).toEqual([]);

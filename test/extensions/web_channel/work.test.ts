@@ -4,7 +4,7 @@ import { type JsonValue, PithError } from 'pith';
 import { expect, it } from 'vitest';
 import { gate, until } from '../../waiting.ts';
 import { lengthOf } from '../../../sandbox/extensions/web_channel/page/parts/length.ts';
-import { describePage, openPage, say, tooWide, violations } from './browser.ts';
+import { describePage, openPage, press, say, signOut, tooWide, violations } from './browser.ts';
 
 /** The lines of a timeline: what, kind and outcome. */
 async function lines(page: Page): Promise<readonly string[]> {
@@ -90,7 +90,7 @@ describePage('work', () => {
     await page.getByRole('link', { name: 'Count to ten' }).press('Enter');
     await page.getByRole('button', { name: 'Answer', exact: true }).waitFor();
     const place = page.url();
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signOut(page);
     await page.getByLabel('Or sign in with a token').fill(token);
     await page.keyboard.press('Enter');
     await page.getByRole('textbox', { name: 'Message' }).waitFor();
@@ -130,8 +130,8 @@ describePage('work', () => {
     await page.getByRole('link', { name: 'Work' }).press('Enter');
     await page.getByRole('checkbox', { name: 'Open work only' }).check();
     const end = page.getByRole('button', { name: 'Delete Water the plants' });
-    await end.press('Enter');
-    await page.getByRole('button', { name: 'Yes' }).press('Enter');
+    await press(end);
+    await press(page.getByRole('button', { name: 'Yes' }));
     await end.waitFor({ state: 'detached' });
     expect((await api.pith.command(['tasks', 'schedules', 'list'], { json: true })).values[0]).toEqual([]);
     expect(faults).toEqual([]);
@@ -153,8 +153,8 @@ describePage('work', () => {
     await row.getByRole('link').press('Enter');
     await page.getByText('— next').waitFor();
     await page.goBack();
-    await page.getByRole('button', { name: /^Delete local\/greet/u }).press('Enter');
-    await page.getByRole('button', { name: 'Yes' }).press('Enter');
+    await press(page.getByRole('button', { name: /^Delete local\/greet/u }));
+    await press(page.getByRole('button', { name: 'Yes' }));
     await row.waitFor({ state: 'detached' });
     expect((await api.pith.command(['saved', 'show', 'greet'], { json: true })).values[0]).toMatchObject({ schedule: null });
     expect(faults).toEqual([]);
