@@ -431,6 +431,7 @@ describePage('the chat', () => {
     expect(await told()).toEqual(['Pith has a question for you']);
     await yes.click();
     await page.getByText('It is done.').waitFor();
+    await question.waitFor({ state: 'hidden' });
     await until(async () => (await page.title()) === 'Pith' && (await told()).length > 1);
     // The count of the next question comes when the question has been answered.
     const [asked, counted, late, passed] = [gate(), gate(), gate(), gate()];

@@ -250,6 +250,7 @@ describePage('saved skills on the page', () => {
     await until(async () => (await description(cron)).includes('must have five fields'));
     expect([await cron.getAttribute('aria-invalid'), await isFocused(cron)]).toEqual(['true', true]);
     await checkView();
+    await button('Schedule').and(page.locator(':enabled')).waitFor();
     await cron.fill('@daily');
     await cron.press('Enter');
     await page.getByText('— next').waitFor();
