@@ -18,7 +18,7 @@ export function meRoute(context: Pick<ExtensionContext, 'use'>, feed: Pick<Feed,
         may: z.enum(['chat', 'approve', 'admin']),
         host: z.string(),
         project: z.string(),
-        events: z.string().describe('For Last-Event-ID: what changes behind this answer'),
+        events: z.string().describe('Send it as Last-Event-ID to get every change after this answer'),
       }),
     },
     async ({ caller }) => {

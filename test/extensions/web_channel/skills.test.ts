@@ -275,7 +275,7 @@ describePage('proposals on the page', () => {
     await page.getByRole('link', { name: 'Skills', exact: true }).click();
     await page.getByRole('link', { name: 'Proposals (1)' }).click();
     await page.getByRole('link', { name: 'poems' }).press('Enter');
-    await page.getByText('Poems came in the wrong language.').waitFor();
+    await page.getByText('Poems came in the wrong language.', { exact: true }).waitFor();
     await page.getByText('It happened twice.').waitFor();
     const { json } = await opened.api.request('/api/skills/poems', { token: await opened.api.token({ userId: 'local', role: 'admin' }) });
     const { tokens } = json as { readonly tokens: number };

@@ -107,4 +107,33 @@ describePage('answers that come late', () => {
     await until(async () => (await messages.textContent()) !== before);
     expect(faults).toEqual([]);
   });
+
+  it('W2 W5 a request that is refused while somebody signs in signs nobody out', async () => {
+    const { page, faults } = await openPage();
+    const refused = { status: 401, json: { error: { code: 'unauthorized', message: 'sign in' } } };
+    await page.route('**/api/threads?*', (route) => route.fulfill(refused), { times: 1 });
+    const asked = page.waitForResponse(async (answer) => new URL(answer.url()).pathname === '/api/me' && answer.ok());
+    await page.getByRole('searchbox', { name: 'Search conversations' }).fill('letters');
+    await (await asked).finished();
+    await page.getByRole('textbox', { name: 'Message' }).fill('Still here');
+    expect(await page.getByLabel('Or sign in with a token').count()).toBe(0);
+    expect(faults.filter((fault) => !fault.includes('401'))).toEqual([]);
+  });
+
+  it('W11 what a turn notices before it starts stays when it starts', async () => {
+    const { api, page } = await openPage({ script: [{ text: 'One.' }] });
+    await say(page, 'First');
+    await page.getByText('One.').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'hidden' });
+    const thread = threadOf(page).split('/').at(-1) ?? '';
+    const notice = { thread, turn: null, n: 1, event: { type: 'notice', message: 'No person chose that model.' } };
+    const start = { thread, turn: 'next', n: 2, event: { type: 'turn-start', turn: 'next' } };
+    const told = [...[notice, start].map((data) => ['turn', data] as const), ['changed', { kind: 'notice', id: 'last' }] as const];
+    const body = told.map(([type, data]) => `event: ${type}\ndata: ${JSON.stringify(data)}\n\n`).join('');
+    await page.route('**/api/events', (route) => route.fulfill({ contentType: 'text/event-stream', body }));
+    const heard = page.waitForResponse('**/api/notices');
+    await api.pith.kernel.host.extensions.reload('rest_api'); // cuts the stream of events
+    await heard;
+    expect(await page.getByRole('log').getByText('No person chose that model.').count()).toBe(1);
+  });
 });

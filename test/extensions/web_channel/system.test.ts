@@ -259,7 +259,8 @@ extensions:
     await page.getByRole('heading', { name: 'scheduler' }).waitFor();
     const asked = page.waitForRequest((request) => request.url().endsWith('/api/extensions/scheduler'));
     const token = await api.token({ role: 'admin', may: 'admin' });
-    await api.request('/api/extensions/rest_api/reload', { method: 'POST', token, json: {} }); // it cannot know what changed before it began
+    const reloaded = await api.request('/api/extensions/rest_api/reload', { method: 'POST', token, json: {} }); // it cannot know what changed before it began
+    expect(reloaded.status).toBe(202);
     expect((await (await asked).response())?.status()).toBe(200);
   });
 

@@ -146,7 +146,7 @@ export class Feed {
     }
   }
 
-  /** The place of the last event: who reads the state next, and then the events behind it, misses nothing. */
+  /** The place of the last event. Who reads the state next, and then the events after this place, misses nothing. */
   async present(): Promise<string> {
     return `${await this.#name()}-${await this.#newest()}`;
   }

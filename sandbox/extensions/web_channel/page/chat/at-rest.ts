@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { Conversation } from './conversation.ts';
 
-/** Calls `act` each time that something was done in the conversation and nothing is any more, also where its doing was never seen. */
+/** Calls `act` whenever a turn of the conversation has ended, also where the page never saw it run. */
 export function useAtRest({ isBusy: { value: isBusy }, chunks }: Pick<Conversation, 'isBusy' | 'chunks'>, act: () => void): void {
   const last = chunks.value.at(-1)?.at(-1)?.seq;
   const before = useRef({ isBusy: false, last });

@@ -13,12 +13,15 @@ interface OpenedThread {
   readonly end: TurnEnd | null;
 }
 
-/** `n` counts the events of the turn. */
+/** `n` counts the events of the turn; it starts again at 1 where the turn goes on. */
 interface SaidEvent {
   readonly turn: string | null;
   readonly n: number;
   readonly event: TurnEvent;
 }
+
+/** Events where more is kept than before. */
+const BOUNDS: ReadonlySet<string> = new Set(['turn-start', 'step-end', 'approval-request', 'turn-end']);
 
 const FIRST = 50;
 const MOST = 200;
@@ -48,6 +51,8 @@ export class Conversation {
   readonly isBusy = computed(() => this.live.value !== null || this.thread.value?.state === 'running');
   /** Events that came while the state was read. */
   #early: SaidEvent[] = [];
+  /** The turn that was read last because an event told of it. */
+  #known: string | null | undefined;
   #reading: Promise<void> | null = null;
   #readingOlder: Promise<void> | null = null;
   #isStale = false;
@@ -62,6 +67,7 @@ export class Conversation {
 
   close(): void {
     this.#off();
+    this.#isStale = false;
   }
 
   /** Reads what is new; once more where something came meanwhile. */
@@ -143,16 +149,23 @@ export class Conversation {
     else if (type === 'turn' && data['thread'] === this.id) {
       const said = data as unknown as SaidEvent;
       if (said.turn === null) this.#showRefused(said.event);
-      this.#showNotice(said.event);
+      this.#showNotice(said);
       const isOfLive = this.live.value?.turn === said.turn;
-      if (!isOfLive) void this.refresh(); // what it answers is shown first; nothing more is where it came late
+      if (!isOfLive) this.#readTurn(said);
       if (this.#reading !== null) this.#early.push(said);
       if (isOfLive) this.#apply(said);
     }
   }
 
-  #showNotice({ type, message }: TurnEvent): void {
-    if (type === 'turn-start') this.notices.value = []; // of the turn before
+  /** Reads the question before its answer is shown. Of a turn that has ended, or cannot be read now, nothing is read for each word that comes late. */
+  #readTurn({ turn, event: { type } }: SaidEvent): void {
+    if (turn === this.#known && !BOUNDS.has(type)) return;
+    this.#known = turn;
+    void this.refresh();
+  }
+
+  #showNotice({ n, event: { type, message } }: SaidEvent): void {
+    if (n === 1) this.notices.value = []; // of the turn before
     if (type === 'notice' && message !== undefined) this.notices.value = [...this.notices.value, message];
   }
 
@@ -174,7 +187,7 @@ export class Conversation {
     const text = event.type === 'tool-output' ? more.slice(-MOST_OUTPUT) : more;
     const events = isMore ? [...live.events.slice(0, -1), { ...event, text }] : [...live.events, event];
     this.live.value = { ...live, n, events };
-    if (event.type === 'step-end' || event.type === 'turn-end' || event.type === 'approval-request') void this.refresh();
+    if (event.type !== 'turn-start' && BOUNDS.has(event.type)) void this.refresh();
   }
 
   async #readOlder(): Promise<void> {

@@ -106,21 +106,31 @@ interface OpenStepsProps {
   readonly kept: readonly Message[];
 }
 
+interface OpenStep {
+  readonly text: string;
+  readonly calls: readonly Call[];
+}
+
 /** The step that is open, and before it those that have ended and are not read as messages yet. */
 export function OpenSteps({ events, kept }: OpenStepsProps): VNode {
   const known = new Set(kept.flatMap(({ calls }) => calls.map(({ id }) => id)));
-  const steps = stepsIn(events).filter((step, at) => at === 0 || step.some(isShown));
+  const steps = stepsIn(events)
+    .map((step) => openStep(step, known))
+    .filter(({ text, calls }) => text !== '' || calls.length > 0);
   return (
     <>
-      {steps.map((step, at) => (
-        <OpenStep key={at} events={step} known={known} />
+      {(steps.length === 0 ? [{ text: '', calls: [] }] : steps).map(({ text, calls }, at) => (
+        <article key={at} aria-label="Answer" aria-busy={at >= steps.length - 1}>
+          {text !== '' && <Markdown text={text} />}
+          {calls.map((call) => (
+            <CallView key={call.id} call={call} />
+          ))}
+          {steps.length === 0 && <p class="muted">Thinking …</p>}
+        </article>
       ))}
     </>
   );
 }
-
-/** Of an open step. */
-export const isShown = ({ type }: TurnEvent): boolean => type === 'text-delta' || type === 'tool-call';
 
 function stepsIn(events: readonly TurnEvent[]): readonly (readonly TurnEvent[])[] {
   const steps: TurnEvent[][] = [[]];
@@ -131,19 +141,14 @@ function stepsIn(events: readonly TurnEvent[]): readonly (readonly TurnEvent[])[
   return steps;
 }
 
-function OpenStep({ events, known }: { readonly events: readonly TurnEvent[]; readonly known: ReadonlySet<string> }): VNode {
+function openStep(events: readonly TurnEvent[], known: ReadonlySet<string>): OpenStep {
   const text = events.flatMap((event) => (event.type === 'text-delta' ? [event.text ?? ''] : [])).join('');
   const calls = events.flatMap((event) => (event.type === 'tool-call' && !known.has(event.id ?? '') ? [callOf(event, events)] : []));
-  return (
-    <article aria-label="Answer" aria-busy="true">
-      {text !== '' && <Markdown text={text} />}
-      {calls.map((call) => (
-        <CallView key={call.id} call={call} />
-      ))}
-      {text === '' && calls.length === 0 && <p class="muted">Thinking …</p>}
-    </article>
-  );
+  return { text, calls };
 }
+
+/** Whether an event of an open step is shown. */
+export const isShown = ({ type }: TurnEvent): boolean => type === 'text-delta' || type === 'tool-call';
 
 function callOf({ id = '', name = '', input }: TurnEvent, events: readonly TurnEvent[]): Call {
   const ended = events.find((event) => event.type === 'tool-result' && event.id === id);

@@ -1,6 +1,6 @@
 import type { Cure } from './cure.ts';
 import { beforeEvents, connection, eventsIn } from './events.ts';
-import { pageValue, person } from './session.ts';
+import { findPerson, pageValue } from './session.ts';
 
 /** Of an event of a turn, what tells whether it has begun. */
 interface TurnEvent {
@@ -127,7 +127,7 @@ async function valueOf<T>(answer: Response): Promise<T> {
 }
 
 async function refusalOf(answer: Response): Promise<ApiError> {
-  if (answer.status === 401) person.value = null;
+  if (answer.status === 401) void findPerson();
   const said = await valueOf<Readonly<Record<string, unknown>>>(answer).catch(() => ({})); // of a proxy, perhaps
   const error = answer.status === 412 ? CHANGED : ((said as { readonly error?: Partial<RefusedAnswer> }).error ?? {});
   const { code = 'failed', message = answer.statusText, cure = null } = error as Partial<RefusedAnswer>;

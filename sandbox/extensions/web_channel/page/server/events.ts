@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { LeadingTab } from './leading-tab.ts';
-import { pageValue, person } from './session.ts';
+import { findPerson, pageValue, person } from './session.ts';
 
 /** One event of the server's stream. */
 export interface ServerEvent {
@@ -178,12 +178,12 @@ async function listen(signal: AbortSignal): Promise<boolean> {
   lastAt = Date.now();
   let isFollowed = false;
   try {
-    last ??= person.peek()?.events ?? null; // views may have read since
+    last ??= person.peek()?.events ?? null; // views have read their state after that
     const answer = await fetch('/api/events', {
       headers: { 'x-pith-page': pageValue(), ...(last === null ? {} : { 'last-event-id': last }) },
       signal,
     });
-    if (answer.status === 401) person.value = null;
+    if (answer.status === 401) void findPerson();
     if (!answer.ok || answer.body === null) return false;
     setConnected(true);
     for await (const event of eventsIn(answer.body)) {

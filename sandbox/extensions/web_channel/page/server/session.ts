@@ -7,7 +7,7 @@ export interface Person {
   readonly may: 'chat' | 'approve' | 'admin';
   readonly host: string;
   readonly project: string;
-  /** The place of the last event then. */
+  /** The place of the last event when this was answered first: what views have read is no older. */
   readonly events: string;
 }
 
@@ -53,8 +53,8 @@ async function signInByAddress(): Promise<void> {
   await signIn({ code }).catch(() => undefined); // used or too old: who is signed in already stays
 }
 
-/** Waits for a server that does not answer, or cannot now: only 401 means that nobody is signed in. */
-async function findPerson(): Promise<void> {
+/** Waits for a server that does not answer, or cannot now: only 401 means that nobody is signed in. What is asked while somebody signs in may be refused, too. */
+export async function findPerson(): Promise<void> {
   for (;;) {
     const answer = await fetch('/api/me', { headers: { 'x-pith-page': pageValue() } }).catch(() => null); // it is asked again
     if (answer?.ok === true) return show((await answer.json()) as Person);
@@ -67,7 +67,7 @@ async function findPerson(): Promise<void> {
 function show(found: Person): void {
   if (lastId !== null && lastId !== found.userId) return location.reload();
   lastId = found.userId;
-  person.value = found;
+  person.value = { ...found, events: person.peek()?.events ?? found.events };
 }
 
 /** What the session may do counts, not who its person is. */
