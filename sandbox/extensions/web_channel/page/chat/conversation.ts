@@ -187,7 +187,7 @@ export class Conversation {
     const text = event.type === 'tool-output' ? more.slice(-MOST_OUTPUT) : more;
     const events = isMore ? [...live.events.slice(0, -1), { ...event, text }] : [...live.events, event];
     this.live.value = { ...live, n, events };
-    if (event.type !== 'turn-start' && BOUNDS.has(event.type)) void this.refresh();
+    if (BOUNDS.has(event.type)) void this.refresh();
   }
 
   async #readOlder(): Promise<void> {

@@ -1,8 +1,7 @@
 import { computed, type ReadonlySignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { read } from '../server/api.ts';
-import type { ServerEvent } from '../server/events.ts';
-import { useLoaded } from '../server/loaded.ts';
+import { never, useLoaded } from '../server/loaded.ts';
 import { useAtRest } from './at-rest.ts';
 import type { Conversation } from './conversation.ts';
 
@@ -45,9 +44,8 @@ export function useFigures(conversation: Conversation): Figures {
   const last = conversation.chunks.value.at(-1)?.at(-1);
   const path = last === undefined ? null : `/api/threads/${encodeURIComponent(conversation.id)}`;
   const hasTurn = last?.turnId !== `${conversation.id}/branch`; // nothing was done in a new branch
-  const changes = ({ data }: ServerEvent): boolean => data['id'] === conversation.id && !conversation.isBusy.value;
-  const [usage, usageAgain] = useLoaded<Usage>(path && `${path}/usage`, changes);
-  const [trace, traceAgain] = useLoaded<Trace>(hasTurn ? path && `${path}/trace?last=200` : null, changes);
+  const [usage, usageAgain] = useLoaded<Usage>(path && `${path}/usage`, never);
+  const [trace, traceAgain] = useLoaded<Trace>(hasTurn ? path && `${path}/trace?last=200` : null, never);
   useAtRest(conversation, () => void Promise.all([usageAgain(), traceAgain()]));
   return useMemo(() => {
     const known = new Map<string, Promise<ReadonlyMap<string, number>>>();
